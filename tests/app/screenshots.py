@@ -9,11 +9,20 @@ PLANE = (
     "/?chart=klein&second=hemisphere&curvature=-0.8&major=1.1&minor=0.9&tilt=32&turn=-20"
     "&shown=cells,regions,bisector,cross&chosen=6,18"
 )
+OBJECTS = (
+    "point,A,,ink,0,0;point,B,,ink,0,1;point,C,,ink,0,2;point,P,,ink,0,3;polygon,ABC,A.B.C,elliptic,0,0"
+    ";line,a,A.B,flat,0,0;parallels,b,a.P,hyperbolic,0,0;circle,c,C.P,gold,0,0"
+)
+CONSTRUCT = (
+    "/?curvature=-0.8&major=1.2&minor=1.2&angle=0&shown=&second=poincare"
+    f"&points=-0.6,-0.5,0;0.55,-0.45,0;-0.35,0.3,0;0.15,0.35,0&objects={OBJECTS}"
+)
+TILING = "/?shown=&second=poincare&points=&tiling=7,3,5,0.7&angle=0&major=1.1&minor=1.1"
 LEARN = "/learn?data=balance&geometry=auto"
 
 
 def take(directory: Path = STATIC) -> None:
-    """Write explorer-plane.png, explorer-tour.png and explorer-learn.png."""
+    """Write the pictures of docs/explorer.md."""
     with served() as address, browser(viewport={"width": 1280, "height": 760}) as context:
         page = open_page(context, address + PLANE)
         page.evaluate("localStorage.setItem('tour', 'seen')")
@@ -21,6 +30,15 @@ def take(directory: Path = STATIC) -> None:
         page.mouse.move(*pixel(page, 0.35, 0.3))
         settle(page)
         page.screenshot(path=directory / "explorer-plane.png")
+        for name, scene in (("construct", CONSTRUCT), ("tiling", TILING)):
+            visit(page, address + scene)
+            page.screenshot(path=directory / f"explorer-{name}.png")
+        visit(page, address)
+        page.select_option("#sheets", "1")
+        settle(page)
+        page.click("#sheet-check")
+        settle(page)
+        page.screenshot(path=directory / "explorer-worksheet.png")
         visit(page, address)
         page.click("#start-tour")
         settle(page)

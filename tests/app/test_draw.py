@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cayleyklein.app._draw import MARKERS, PALETTE, class_look
+from cayleyklein.app._draw import MARKERS, PALETTE, class_look, plural
 
 # Machado, Oliveira and Fernandes (2009), full deuteranopia, on linear RGB
 DEUTERANOPIA = np.array(
@@ -56,3 +56,18 @@ def test_classes_are_told_apart(theme, seen, n):
 def test_regions_of_one_colour_differ_in_strength():
     assert len({class_look(i)[::2] for i in range(20)}) == 20
     assert len(MARKERS) == 8
+
+
+@pytest.mark.parametrize("theme", PALETTE)
+def test_no_geometry_has_the_colour_of_a_class(theme):
+    palette = PALETTE[theme]
+    classes = [name for name in palette if name.startswith("class")]
+    for tone in ("elliptic", "flat", "hyperbolic", "learned", "gold"):
+        for name in classes:
+            gap = lab(linear(palette[tone])) - lab(linear(palette[name]))
+            assert np.linalg.norm(gap) > 15, (tone, name)
+
+
+def test_singular_and_plural():
+    assert [plural(n, "point") for n in (0, 1, 2)] == ["0 points", "1 point", "2 points"]
+    assert (plural(1, "class"), plural(3, "class")) == ("1 class", "3 classes")

@@ -34,6 +34,17 @@ def test_the_code_draws_the_same_picture(chart, K, tmp_path, monkeypatch, capsys
     assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(state.metric(p, q))
 
 
+def test_both_views_are_exported_side_by_side():
+    both = replace(STATE, chart="poincare", second="hemisphere")
+    for text in (plane_svg(both), offline_page(both)):
+        assert 'viewBox="0 0 1440 720"' in text
+    found = ET.fromstring(plane_svg(both)).findall(f"{SVG}svg")
+    alone = (ET.fromstring(plane_svg(replace(STATE, chart=c))) for c in ("poincare", "hemisphere"))
+    for one, other in zip(found, alone, strict=True):
+        assert ET.tostring(one[0]) == ET.tostring(other.find(f"{SVG}svg")[0])
+    assert [one.get("x") for one in found] == ["0", "720"]
+
+
 def test_the_code_of_an_empty_plane_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(plane_code(PlaneState()), "plane.py", "exec"), {})
@@ -87,3 +98,15 @@ def test_draw_plane_says_what_is_wrong(given, said):
     ready = {"points": [[0.0, 0.0], [0.5, 0.1]], "metric": CurvedMetric.euclidean(2)} | given
     with pytest.raises(InvalidInputError, match=said):
         draw_plane(ready.pop("points"), ready.pop("metric"), **ready)
+
+
+@pytest.mark.parametrize("tiling", ["", "7,3,3,0.7"])
+def test_the_code_draws_objects_and_tilings_too(tiling, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    objects = "point,A,,ink,0,0;point,B,,ink,0,1;circle,c,A.B,gold,0,0;segment,s,A.B,flat,0,0"
+    state = STATE.with_parts({"objects": objects, "tiling": tiling, "second": "poincare"})
+    exec(compile(plane_code(state), "plane.py", "exec"), {})
+    drawn = (tmp_path / "plane.svg").read_text("utf-8")
+    assert drawn == plane_svg(state)
+    assert ">A</text>" in drawn
+    assert drawn != plane_svg(replace(state, objects=(), tiling=None))

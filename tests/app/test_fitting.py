@@ -2,16 +2,19 @@
 
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
 
 pytest.importorskip("pandas")
 
-from cayleyklein.app._fitting import FitProcess, FitTask, fit_and_compare, make_model
+from cayleyklein.app._fitting import FitTask, explain_choice, fit_and_compare, make_model
 from cayleyklein.app._learn import GEOMETRY_NAMES, LearnState, learn_code
+from cayleyklein.app._processes import FitProcess
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import bundled_source, prepare, read_source
+from cayleyklein.datasets.loaders import BUNDLED
 from cayleyklein.learning import CurvedLMNN
 
 WINE = prepare(bundled_source("wine"), "class")
@@ -62,7 +65,7 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
         said = " ".join(m.texts.get("state", "") for m in messages)
         assert {"auto": "product", "mixed": "shares"}[geometry] in said
         assert results["trials"]
-        assert "Chosen: " in about
+        assert "was chosen on training rows held out for it" in about
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -71,7 +74,7 @@ def test_regions_neighbours_and_the_metric_are_those_of_the_model():
     learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
     from cayleyklein.app._fitting import train_and_test
 
-    train, _ = train_and_test(TWO.y)
+    train, _ = train_and_test(TWO)
     metric = learner.fit(TWO.X[train], TWO.y[train]).metric_
     near, far = np.array(picture["neighbors"]), picture["distances"]
     i = int(np.flatnonzero(near[:, 0] >= 0)[7])
@@ -104,15 +107,109 @@ def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
     # numbers as classes, gaps, and a long name
     rows = [(*rng.normal(loc=3 * (i % 2), size=2), ("01", "b")[i % 2]) for i in range(40)]
     text = ";; \n".join(f"{x};{y};{c}\n" for x, y, c in rows)
-    name = "flowers of a garden in spring, counted.csv"
+    name = "flowers of a garden in spring, plural.csv"
     (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    source = read_source(text, name)
+    source = read_source(text.encode(), name)
     table = prepare(source, source.target)
     *_, about = panels(told(task(table)))["curved"]
     code = learn_code(LearnState(data="upload", geometry="elliptic"), table)
     exec(compile(code, "learn.py", "exec"), {})
     assert about.startswith(f"{float(capsys.readouterr().out.split()[-1]):.1%} of test rows right")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_code_of_every_bundled_set_gives_the_accuracy_shown(name, capsys):
+    table = prepare(bundled_source(name), "class")
+    messages = []
+    given = task(table, "flat", 5)
+    fit_and_compare(given, messages.append)
+    about = panels(messages)["curved"][2]
+    code = learn_code(LearnState(data=name, geometry="flat", neighbors="5"), table)
+    exec(compile(code, "learn.py", "exec"), {})
+    assert about.startswith(f"{float(capsys.readouterr().out.split()[-1]):.1%} of test rows right")
+
+
+def numbers_table(n=120, encoding="utf-8"):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 3))
+    y = X[:, 0] + 0.3 * rng.normal(size=n)
+    rows = (f"{a:.4f},{b:.4f},{c:.4f},{v:.5f}\n" for (a, b, c), v in zip(X, y, strict=True))
+    return ("größe,b,c,target\n" + "".join(rows)).encode(encoding)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_are_predicted_as_the_code_does(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    content = numbers_table(encoding="cp1252")
+    (tmp_path / "numbers.csv").write_bytes(content)
+    source = read_source(content, "numbers.csv")
+    assert source.columns[0] == "größe"
+    assert "is not UTF-8, and is read as cp1252" in source.notes[0]
+    table = prepare(source, "target")
+    assert table.is_regression
+    assert len(table.classes) == 5
+    messages = told(task(table, "flat"))
+    _, results, about = panels(messages)["curved"]
+    assert results["curves"] == {}
+    assert np.sum(results["confusion"]["counts"]) == 36
+    exec(compile(learn_code(LearnState("upload", geometry="flat"), table), "learn.py", "exec"), {})
+    assert about.startswith(f"R² {float(capsys.readouterr().out.split()[-1]):.3f} on test rows")
+
+
+def test_a_large_table_is_sampled_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    content = numbers_table(4000)
+    (tmp_path / "large.csv").write_bytes(content)
+    table = prepare(read_source(content, "large.csv"), "target")
+    assert len(table.y) == 3000
+    assert "3,000 of 4,000 rows are used, drawn at random" in table.notes
+    names = {}
+    code = learn_code(LearnState("upload", geometry="flat"), table)
+    exec(compile(code.partition("X_train")[0], "learn.py", "exec"), names)
+    assert np.array_equal(names["X"], table.X)
+    assert np.array_equal(names["y"], table.labels)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_calibration_and_roc_are_those_of_the_model():
+    results = panels(told(task(TWO, "flat", 5)))["curved"][1]
+    calibration, roc = (results["curves"][name] for name in ("calibration", "roc"))
+    marks = calibration["shapes"][-1]["xy"]
+    assert ((marks >= 0) & (marks <= 1)).all()
+    line = roc["shapes"][-1]["xy"]
+    area = float(roc["text"].split()[4].rstrip(",."))
+    assert np.trapezoid(line[:, 1], line[:, 0]) == pytest.approx(area, abs=0.01)
+
+
+class Trialled:
+    def __init__(self, name, loss):
+        self.name, self.scores, self.n_neighbors = name, {"log loss": loss, "accuracy": 0.9}, 5
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ("product", "it predicted them best, before k-NN (log loss 0.305)"),
+        ("k-NN", "The figure of product (log loss 0.295) is better, but by a difference as small"),
+    ],
+)
+def test_the_choice_is_explained(chosen, said):
+    choice = types.SimpleNamespace(
+        chosen=chosen, trials=(Trialled("product", 0.295), Trialled("k-NN", 0.305))
+    )
+    assert said in explain_choice(choice)
+
+
+def test_a_card_says_what_it_shows():
+    messages = told(task(TWO, "auto"))
+    titles = [m.texts["title-curved"] for m in messages if "title-curved" in m.texts]
+    (trials,) = [m.results["trials"] for m in messages if m.results and m.results["trials"]][:1]
+    about = next(m.texts["about-curved"] for m in messages if "about-curved" in m.texts)
+    plain = "k-NN (log loss" in about.split(" was chosen")[0]
+    assert titles == ["Plain k-NN, nothing learned" if plain else "Curved metric, learned"]
+    assert len(trials) > 1
 
 
 def drain(fit, seconds=60):

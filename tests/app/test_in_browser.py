@@ -1,5 +1,6 @@
 """Everything a visitor does, in a real browser. Skipped, with the reason, where there is none."""
 
+import re
 import urllib.parse
 
 import pytest
@@ -274,7 +275,7 @@ def test_the_whole_follows_the_curvature_until_moved(plane):
 
 def test_keyboard_only(plane):
     plane.focus("#skip-link" if plane.locator("#skip-link").count() else ".skip")
-    for _ in range(12):
+    for _ in range(14):
         plane.keyboard.press("Tab")
         if plane.evaluate("document.activeElement.id") == "view0":
             break
@@ -345,6 +346,7 @@ EXPORTS = {
     "SVG": b"<svg",
     "PNG": b"\x89PNG",
     "CSV": b"x,y,class",
+    "JSON": b"{",
     "Python": b"from",
     "HTML": b"<!DOCTYPE html>",
 }
@@ -371,6 +373,12 @@ def test_dark(plane):
     plane.click("#theme")
     assert plane.evaluate("explorer.color('ink')") != before
     assert "theme=dark" in plane.get_attribute("[data-export='plane.svg']", "href")
+    plane.select_option("#sheets", "0")
+    settle(plane)
+    assert (
+        plane.evaluate("getComputedStyle(document.querySelector('#sheet')).backgroundColor")
+        == "rgb(21, 24, 28)"
+    )
     plane.click("#theme")
     assert plane.evaluate("explorer.color('ink')") == before
 
@@ -387,7 +395,7 @@ def test_names_help_and_a_phone(context, address, path):
     assert nameless == []
     unhelped = page.evaluate(
         """() => [...document.querySelectorAll("input:not([type=radio]), select")].filter(e =>
-             !e.closest("fieldset, details:not(.help)").querySelector(".help")
+             !(e.closest("fieldset, details:not(.help)") ?? document).querySelector(".help")
            ).map(e => e.outerHTML)"""
     )
     assert unhelped == []
@@ -488,6 +496,177 @@ def test_a_step_of_the_tour_goes_with_its_picture(plane):
     assert plane.inner_text("#tour-title") == TOUR[0]["title"]
 
 
+# -- constructions ------------------------------------------------------------------
+
+TRIANGLE = "/?curvature=-0.7&shown=&points=-0.5,-0.3,0;0.45,-0.2,0;0.1,0.5,0;-0.3,0.4,0"
+A, B, C, D = (-0.5, -0.3), (0.45, -0.2), (0.1, 0.5), (-0.3, 0.4)
+CLICKS = {  # where each tool is clicked, after the line a through A and B
+    "point": [D], "segment": [A, C], "line": [C, D], "circle": [A, C], "ball": [C],
+    "polygon": [A, B, C, A], "midpoint": [A, C], "perpendicular": ["a", C], "angle": [A, B, C],
+    "bisector": [A, B, C], "reflection": [C, "a"], "parallels": ["a", C], "horocycle": [A, C],
+    "equidistant": ["a", C], "meet": ["a", "b"],
+}  # fmt: skip
+ON_LINE = {"a": (-0.15, -0.263158), "b": (-0.1, 0.45)}
+
+
+def state_of(page):
+    from cayleyklein.app._state import PlaneState
+
+    return PlaneState.from_query(page.evaluate("explorer.query()"))
+
+
+def measures(page):
+    rows = page.locator(".object").all()
+    return {r.get_attribute("data-name"): r.locator("span").text_content() for r in rows}
+
+
+def click_at(page, place, click=None):
+    spot = pixel(page, *(ON_LINE[place] if isinstance(place, str) else place))
+    (click or page.mouse.click)(*spot)
+    settle(page)
+
+
+def test_every_tool_measures_as_the_library_does(plane, address):
+    from cayleyklein.app._construct import Construction
+    from cayleyklein.app._figures import TOOLS
+
+    assert set(CLICKS) == set(TOOLS)
+    visit(plane, address + TRIANGLE)
+    for kind, clicks in [("line", [A, B]), *CLICKS.items()]:
+        plane.click(f"[data-tool={kind}]")
+        settle(plane)
+        assert plane.is_visible("#prompt")
+        for place in clicks:
+            click_at(plane, place)
+    state = state_of(plane)
+    assert {figure.kind for figure in state.objects} == set(TOOLS)
+    assert len(state.points) == 4
+    made = Construction(state.objects, state.coordinates, state.metric)
+    told = measures(plane)
+    for figure in state.objects:
+        assert told[figure.name] == f"{TOOLS[figure.kind][0]}: {made.measure(figure)}"
+    plane.keyboard.press("Escape")
+    plane.click("[data-tool=hand]")
+    settle(plane)
+    (name,) = (figure.name for figure in state.objects if figure.kind == "polygon")
+    drag(plane, pixel(plane, *C), pixel(plane, 0.2, 0.7))
+    assert measures(plane)[name] != told[name]  # what is constructed moves with its points
+    plane.click("[data-tool=move]")
+    settle(plane)
+    keep_address(plane)
+    now = measures(plane)[name]
+    drag(plane, pixel(plane, 0.0, -0.6), pixel(plane, 0.1, -0.5))
+    assert state_of(plane).coordinates[0] != pytest.approx(A, abs=0.01)
+    same = [float(x) for x in re.findall(r"\d+[.]\d+", measures(plane)[name])]
+    assert same == pytest.approx([float(x) for x in re.findall(r"\d+[.]\d+", now)], abs=0.01)
+    keep_address(plane)
+    plane.click("#undo")
+    keep_address(plane)
+    assert measures(plane)[name] == now
+    plane.click(".object[data-name=A] [data-part=remove]")
+    settle(plane)
+    assert plane.inner_text("#status").startswith("A is gone, and with it")
+
+
+def test_objects_are_listed_renamed_coloured_and_hidden(plane, address):
+    visit(
+        plane,
+        f"{address}{TRIANGLE}&objects=point,A,,ink,0,0;point,B,,ink,0,1;segment,s,A.B,ink,0,0",
+    )
+    plane.fill(".object[data-name=s] [data-part=name]", "side")
+    plane.keyboard.press("Enter")
+    settle(plane)
+    plane.select_option(".object[data-name=side] [data-part=color]", "gold")
+    settle(plane)
+    shown = shapes(plane)
+    assert '"line","gold"' in shown
+    plane.click(".object[data-name=side] [data-part=hidden]")
+    settle(plane)
+    assert '"line","gold"' not in shapes(plane)
+    assert state_of(plane).objects[-1].text == "segment,side,A.B,gold,1,0"
+
+
+def test_tilings_and_worksheets(plane):
+    plane.select_option("#tiling", "7,3")
+    settle(plane)
+    assert plane.inner_text("#geometry") == "hyperbolic"
+    plane.locator("#tile-edge").fill("0.8")
+    settle(plane)
+    assert state_of(plane).curvature == pytest.approx(-0.501, abs=0.001)
+    plane.select_option("#sheets", "3")
+    settle(plane)
+    plane.click("#sheet-check")
+    settle(plane)
+    assert plane.get_attribute("#verdict", "data-right") == "no"
+    plane.locator("#curvature").fill("0")
+    plane.click("#sheet-check")
+    settle(plane)
+    assert plane.get_attribute("#verdict", "data-right") == "yes"
+    plane.click("#sheet-next")
+    settle(plane)
+    plane.click("#sheet-choices >> text=Voronoi cells")
+    settle(plane)
+    assert plane.inner_text("#verdict").startswith("Right")
+
+
+def test_a_construction_by_the_keyboard_only(plane, address):
+    visit(plane, address + TRIANGLE)
+    plane.focus("[data-tool=hand]")
+    for _ in range(4):
+        plane.keyboard.press("ArrowDown")
+    plane.keyboard.press("Enter")  # the segment
+    settle(plane)
+    plane.focus("#view0")
+    for key in ("Enter", "n", "Enter"):
+        plane.keyboard.press(key)
+        settle(plane)
+    (segment,) = [f for f in state_of(plane).objects if f.kind == "segment"]
+    x = state_of(plane).coordinates
+    assert measures(plane)[segment.name].endswith(f"{state_of(plane).metric(x[0], x[1]):.4f}")
+
+
+@pytest.mark.parametrize("width", [820, 390])
+def test_tools_by_touch(context, address, width):
+    page = context.new_page()
+    page.complaints = []
+    fingers = context.new_cdp_session(page)
+    fingers.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+
+    def tap(x, y):
+        for kind, spots in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": spots})
+
+    page.set_viewport_size({"width": width, "height": 1180})
+    visit(page, address + TRIANGLE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("button, select, a.button, .check label, summary")]
+             .filter(e => e.offsetParent && Math.min(e.offsetHeight, e.offsetWidth) < 32)
+             .map(e => `${e.offsetWidth} x ${e.offsetHeight} ${e.outerHTML.slice(0, 90)}`)"""
+    )
+    assert small == []
+    page.locator("[data-tool=polygon]").scroll_into_view_if_needed()
+    tap(*center(page, "[data-tool=polygon]"))
+    settle(page)
+    for place in (A, B, C, A):
+        click_at(page, place, tap)
+    state = state_of(page)
+    from cayleyklein.app._construct import polygon_measures
+
+    found = polygon_measures(state.coordinates[:3], state.metric)
+    assert f"area {found['area']:.4f}" in measures(page)["ABC"]
+    assert page.complaints == []
+    page.close()
+
+
+def test_a_sign_that_the_first_picture_is_loading(plane):
+    sign = "getComputedStyle(document.querySelector('#view0'), '::after').content"
+    assert plane.evaluate(sign) == "none"
+    plane.evaluate("delete document.body.dataset.ready")
+    assert plane.evaluate(sign) == '"Loading…"'
+    plane.evaluate("document.body.dataset.ready = 'yes'")
+
+
 # -- learning -----------------------------------------------------------------------
 
 
@@ -502,7 +681,7 @@ def start(page, button="fit"):
     page.wait_for_selector("body[data-running=yes]")
 
 
-def test_fit_and_its_results(learn, tmp_path):
+def test_fit_and_its_results(learn, context, tmp_path):
     assert learn.locator("#preview tbody tr").count() == 5
     assert learn.locator("#legend li").all_inner_texts() == ["1\n59", "2\n71", "3\n48"]
     start(learn)
@@ -520,7 +699,7 @@ def test_fit_and_its_results(learn, tmp_path):
     x, y = learn.evaluate(f"{curved}.toPixel({curved}.points[20], {curved}.points[21])")
     box = learn.locator("#picture-curved").bounding_box()
     learn.mouse.move(box["x"] + x, box["y"] + y)
-    assert "Nearest: row " in learn.inner_text("#row")
+    assert "Nearest training rows: row " in learn.inner_text("#row")
     assert learn.evaluate(f"{curved}.over.length") == 2
     with learn.expect_download(timeout=60_000) as waiting:
         start(learn, "model")
@@ -529,15 +708,24 @@ def test_fit_and_its_results(learn, tmp_path):
 
     assert load_model(tmp_path / "wine.ckm").target_ == "class"
     assert waiting.value.suggested_filename == "wine.ckm"
-    learn.click("#planes a")
-    learn.wait_for_selector("body[data-page=plane][data-ready=yes]")
+    with context.expect_page() as opened:
+        learn.click("#planes a")
+    beside = opened.value  # the fit stays where it is
+    beside.wait_for_selector("body[data-page=plane][data-ready=yes]")
+    settle(beside)
+    assert beside.inner_text("#geometry") == "elliptic"
+    assert len(points(beside)) == 178
+    beside.click("#learn")
+    beside.wait_for_selector("body[data-page=learn][data-ready=yes]")
+    settle(beside)
+    assert beside.inner_text("#table") == "178 rows, 3 classes"
+    beside.close()
+    assert learn.inner_text("#state").startswith("The model is saved")
+    assert learn.is_visible("#curve-roc")
+    learn.fill("#rows", "14.2,1.7,2.4,15.6,127,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065")
+    learn.click("#predict")
     settle(learn)
-    assert learn.inner_text("#geometry") == "elliptic"
-    assert len(points(learn)) == 178
-    learn.click("#learn")
-    learn.wait_for_selector("body[data-page=learn][data-ready=yes]")
-    settle(learn)
-    assert learn.inner_text("#table") == "178 rows, 3 classes"
+    assert learn.locator("#predictions td").all_inner_texts()[-2] == "1"
 
 
 def test_results_on_a_phone(learn):
@@ -584,7 +772,7 @@ def test_uploads(learn, tmp_path):
     learn.wait_for_selector("#status:not(:empty)")
     assert "line 3" in learn.inner_text("#status").lower()
     assert learn.inner_text("#table").startswith("178 rows")
-    file.write_text("1,2,a\n" * 200_000)
+    file.write_text("1,2,a\n" * 900_000)
     learn.set_input_files("#csv", file)
     learn.wait_for_selector("#status >> text=the most")
     file.write_text(GOOD)

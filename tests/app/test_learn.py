@@ -1,5 +1,6 @@
 """The learning page without a browser: choices, previews, and results as they come."""
 
+import base64
 import threading
 import time
 
@@ -14,6 +15,10 @@ CSV = "day,length,width,name,kind\n" + "".join(
     f"2024-01-{i % 28 + 1:02d},{i % 7 + 3 * (i % 2)},{i % 5 + 0.1 * i},n{i},{'ab'[i % 2]}\n"
     for i in range(60)
 )
+
+
+def packed(text):
+    return base64.b64encode(text if isinstance(text, bytes) else text.encode()).decode()
 
 
 def made_for(query):
@@ -51,7 +56,7 @@ def test_the_rows_are_shown_before_any_fit(session):
 
 
 def test_choosing_a_table_its_target_and_columns(session):
-    answer = do(session, {"do": "upload", "name": "mine.csv", "text": CSV})
+    answer = do(session, {"do": "upload", "name": "mine.csv", "content": packed(CSV)})
     assert answer["choices"]["data"] == "upload"
     assert answer["choices"]["target"] == "kind"
     notes = " ".join(answer["preview"]["notes"])
@@ -77,7 +82,7 @@ def test_odd_names_and_gaps_are_shown(session):
     text = "a{b},c,kind\n" + "".join(
         f"{i % 5}.5,{'' if i == 1 else i % 3},k{i % 2}\n" for i in range(30)
     )
-    answer = do(session, {"do": "upload", "name": "my {odd} 'file'.csv", "text": text})
+    answer = do(session, {"do": "upload", "name": "my {odd} 'file'.csv", "content": packed(text)})
     assert answer["preview"]["rows"][1] == ["1.5", "", "k1"]
     compile(answer["texts"]["code"], "learn.py", "exec")
 
@@ -91,8 +96,8 @@ def test_odd_names_and_gaps_are_shown(session):
         (choose("target", "moon"), "no column"),
         (choose("drop", "99"), "no column number 99"),
         (choose("drop", "x"), "numbers of columns"),
-        ({"do": "upload", "name": "a.csv", "text": "a,b\n1"}, "a.csv"),
-        ({"do": "upload", "name": 5, "text": ""}, "name must be a text"),
+        ({"do": "upload", "name": "a.csv", "content": packed("a,b\n1")}, "a.csv"),
+        ({"do": "upload", "name": 5, "content": ""}, "name must be a text"),
         ({"do": "dance"}, "no command"),
         ({"do": "load", "query": "data=points&points=1"}, "points"),
     ],
@@ -121,9 +126,21 @@ def test_points_of_the_plane(session):
     assert np.array_equal(again.table.X, session.table.X)
 
 
+def test_a_prediction_needs_a_fit(session):
+    answer = session.hear([{"do": "predict", "content": packed("1,2\n")}])
+    assert "Press Fit first" in answer["notes"][0]
+
+
+def test_a_file_of_another_encoding_is_right_and_noted(session):
+    text = CSV.replace("width", "größe").encode("cp1252")
+    answer = do(session, {"do": "upload", "name": "mine.csv", "content": packed(text)})
+    assert "größe" in answer["preview"]["names"]
+    assert any("cp1252" in note for note in answer["preview"]["notes"])
+
+
 def test_too_few_rows_are_said_before_a_fit(session):
     text = "".join(f"{i}.5,{i * i},{i % 8}\n" for i in range(16))
-    do(session, {"do": "upload", "name": "a.csv", "text": text})
+    do(session, {"do": "upload", "name": "a.csv", "content": packed(text)})
     assert "too few for 8 classes" in session.hear([{"do": "fit"}])["notes"][0]
 
 
@@ -146,8 +163,16 @@ def test_a_fit_is_told_as_it_goes(session):
     pictures = [a["pictures"].get("curved") for a in answers if a["pictures"].get("curved")]
     assert [shape["kind"] for shape in pictures[-1]["shapes"]].count("raster") == 1
     assert len(pictures[-1]["neighbors"]) == 178
-    assert last["results"]["confusion"]["caption"].startswith("The curved metric")
+    assert last["results"]["confusion"]["caption"].startswith("Curved metric, learned")
     assert last["results"]["planes"]
+    assert "100%" not in answers[1]["texts"]["state"]
+    assert any("done." in a["texts"]["state"] for a in answers)
+    typed = "14.2,1.7,2.4,15.6,127,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065\n"
+    answer = do(session, {"do": "predict", "content": packed(typed)})
+    (cells,) = answer["predictions"]["rows"]
+    assert cells[-2] == "1"
+    assert cells[-1].endswith("%")
+    assert "13 cells" in session.hear([{"do": "predict", "content": packed("1,2\n")}])["notes"][0]
     assert "of test rows right" in last["texts"]["about-curved"]
 
 

@@ -223,3 +223,25 @@ def test_notes():
     assert "stereographic" in Drafter(half).notes[0]
     few = PlaneState(points=POINTS[:2], order=4)
     assert "up to order 1" in Drafter(few).notes[0]
+
+
+@pytest.mark.parametrize("order", [2, 5])
+@pytest.mark.parametrize("K", [-0.8, 0.0, 0.8])
+def test_what_is_drawn_around_a_dragged_point_is_right(order, K):
+    """Its edges are those of the whole diagram: as far from the k-th point as from the next."""
+    state = PlaneState(
+        points=scatter(150, seed=3), curvature=K, order=order, shown=frozenset({"cells"})
+    )
+    drafter = Drafter(state, moving=7)
+    assert len(drafter.live) < 60
+    scene = drafter.scene("klein")
+    (edges,) = [s.xy for s in scene.shapes if s.kind == "line" and s.size == 1.0]
+    middles = np.array([ends.mean(axis=0) for ends in pieces(edges)])
+    middles = middles[np.asarray(state.metric.contains(middles))]
+    far = np.sort(state.metric.pairwise(middles, state.coordinates), axis=1)
+    assert len(middles) > 30
+    assert far[:, order - 1] == pytest.approx(far[:, order], abs=1e-9)
+    near = state.metric.distance(middles, state.coordinates[7])
+    assert np.isclose(near, far[:, order - 1]).any()  # the dragged point has edges of its own
+    whole = sum(len(s.xy) for s in areas(Drafter(state).scene("klein")))
+    assert sum(len(s.xy) for s in areas(scene)) < whole

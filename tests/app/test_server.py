@@ -20,10 +20,19 @@ pytest.importorskip("tornado")
 
 from tornado.websocket import websocket_connect
 
-from cayleyklein.app import explore
+from cayleyklein.app import _server, explore
 from cayleyklein.app._learn import LearnSession
+from cayleyklein.app._processes import run_apart
 from cayleyklein.app._scene import handle_places
-from cayleyklein.app._server import HEADERS, REFERENCES, TOUR, Explorer, known_names, pack_message
+from cayleyklein.app._server import (
+    HEADERS,
+    REFERENCES,
+    TOUR,
+    Explorer,
+    known_names,
+    pack_message,
+    page_addresses,
+)
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter
 from cayleyklein.app._views import View
@@ -104,7 +113,7 @@ def test_the_learned_metric_of_the_tour_is_what_is_learned():
     state, exact = PlaneState.of_rows(learned, X, wine.target)
     shown = PlaneState.from_query(f"{TOUR[7]['scene']}&{TOUR[7]['after']}")
     assert exact
-    assert shown.points == state.points
+    assert shown.coordinates == pytest.approx(state.coordinates, abs=1e-4)
     for name in ("curvature", "center_x", "center_y", "major", "minor"):
         assert getattr(shown, name) == pytest.approx(getattr(state, name), abs=0.15), name
 
@@ -119,12 +128,80 @@ def test_the_learned_metric_of_the_tour_is_what_is_learned():
         ("/assets/nothing.js", 404),
         ("/reference/os", 404),
         ("/nothing", 404),
+        ("/assets/%00", 404),
+        ("/export/%00", 404),
         ("/export/plane.svg?points=" + "0,0,0;" * 3_000, 400),
         ("/export/plane.svg?points=" + "0,0,0;" * 30_000, 414),
     ],
 )
 def test_what_is_not_there_is_refused(address, path, status):
     assert refused(address + path) == status
+
+
+def test_a_body_is_refused_before_it_is_read(address):
+    where = urllib.parse.urlsplit(address)
+    for more in ("Content-Length: 95000000", "Transfer-Encoding: chunked"):
+        with socket.create_connection((where.hostname, where.port), timeout=10) as raw:
+            head = f"POST /learn HTTP/1.1\r\nHost: {where.netloc}\r\n{more}\r\n\r\n"
+            raw.sendall(head.encode() + (b"5\r\nhello\r\n" if "chunked" in more else b""))
+            assert b"400" in raw.recv(200)
+            assert raw.recv(200) == b""
+
+
+def test_head_has_the_headers_of_get(address):
+    for path in ("/", "/learn", "/assets/explorer.css", "/export/points.csv", "/reference/Ball"):
+        request = urllib.request.Request(address + path, method="HEAD")
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            assert answer.status == 200
+            assert answer.read() == b""
+            assert set(HEADERS) <= set(answer.headers)
+
+
+def test_half_sent_requests_are_dropped(monkeypatch):
+    monkeypatch.setattr(_server, "HALF_SENT", 0.2)
+
+    async def wait():
+        server = Explorer()
+        server.start()
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost:")
+        found = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        await server.stop()
+        return found
+
+    assert asyncio.run(wait()) == b""
+
+
+def test_heavy_exports_delay_nobody(address):
+    heavy = PlaneState(points=scatter(MAX_POINTS, seed=0), order=3).query
+    done = threading.Event()
+
+    def export():
+        get(f"{address}/export/plane.svg?{heavy}")
+        done.set()
+
+    async def step():
+        one = await websocket_connect(f"{address.replace('http', 'ws')}/ws/plane")
+        for number in range(4):
+            commands = [] if number else ""
+            await one.write_message(json.dumps({"number": number, "commands": commands}))
+            await one.read_message()
+        await leave(one)
+
+    thread = threading.Thread(target=export)
+    thread.start()
+    asyncio.run(step())
+    assert not done.is_set()
+    thread.join()
+    assert done.is_set()
+
+
+def test_an_export_that_takes_too_long_is_ended():
+    with pytest.raises(TimeoutError):
+        run_apart(0.05, time.sleep, 20)
+    with pytest.raises(InvalidInputError, match="curvature"):
+        run_apart(60, PlaneState.from_query, "curvature=9")
 
 
 def test_an_address_of_the_most_points_is_answered(address):
@@ -282,6 +359,17 @@ def test_names_of_a_server():
     assert "my.machine" in known_names("my.machine")
     assert "0.0.0.0" not in known_names("0.0.0.0")
     assert "[2001:db8::1]" in known_names("2001:db8::1")
+
+
+def test_a_page_for_every_network_says_so():
+    assert page_addresses("127.0.0.1", 80) == ["http://localhost:80/"]
+    assert page_addresses("::1", 80) == ["http://[::1]:80/"]
+    first, *others = page_addresses("0.0.0.0", 80)
+    assert first == "http://localhost:80/"
+    for other in others:
+        assert urllib.parse.urlsplit(other).hostname in known_names("0.0.0.0")
+    with pytest.warns(UserWarning, match="can use the page"), pytest.raises(ZeroDivisionError):
+        explore(0, "0.0.0.0", browser=False, on_start=lambda address: 1 / 0)
 
 
 def test_a_taken_port_is_said(address):

@@ -32,6 +32,17 @@ AS_SENT = [
     {"do": "hover", "x": 0.1, "y": 0.2, "view": 0},
     {"do": "hover"},
     {"do": "leave"},
+    {"do": "drop"},
+    {"do": "tool", "name": "segment"},
+    {"do": "pick", "x": 0.1, "y": 0.2, "view": 0.0, "reach": 0.05},
+    {"do": "take", "name": ""},
+    {"do": "figure", "name": "a", "part": "color", "value": "flat"},
+    {"do": "remove", "name": "a"},
+    {"do": "tool", "name": "move"},
+    {"do": "shift", "x": 0.1, "y": 0.2, "view": 0, "begin": True},
+    {"do": "shift", "x": 0.15, "y": 0.2, "view": 0, "begin": False},
+    {"do": "tile", "p": 7.0, "q": 3.0, "depth": 3.0, "edge": 0},
+    {"do": "check", "sheet": 0, "answer": ""},
 ]
 
 
@@ -136,6 +147,14 @@ def test_the_pointer_is_in_both_views(session):
         [{"do": "hover", "view": 1} | dict(zip("xy", second[-1]["xy"][0].tolist(), strict=True))]
     )
     assert back["readout"] == answer["readout"]
+
+
+def test_what_was_told_goes_with_its_point(session):
+    for command in ({"do": "delete"}, {"do": "scatter", "n": 4, "seed": 1}):
+        assert session.hear([{"do": "hover"}])["readout"]
+        answer = session.hear([command])
+        assert (answer["readout"], answer["pointer"]) == ("", [])
+    assert "readout" not in session.hear([])
 
 
 def test_an_outside_place_says_so(session):

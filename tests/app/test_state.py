@@ -108,7 +108,7 @@ def test_the_chosen_points_exist():
 
 
 def test_points_are_rounded_to_what_the_address_keeps():
-    assert rounded_point(0.123456, -1e-9, 2) == Generator(0.1235, 0.0, 2)
+    assert rounded_point(0.1234567, -1e-9, 2) == Generator(0.123457, 0.0, 2)
 
 
 @given(st.dictionaries(st.sampled_from([*LearnState.__dataclass_fields__]), st.text(max_size=5)))

@@ -27,7 +27,7 @@ ROWS = [(0.5, 1.0, "u"), (1.5, 2.0, "v"), (2.5, -3.0, "u"), (4.0, 1e-3, "v")]
 
 
 def read(text, name="mine.csv", target=None, drop=()):
-    source = read_source(text, name)
+    source = read_source(text.encode(), name)
     return prepare(source, target or source.target, drop)
 
 
@@ -92,12 +92,12 @@ def test_finds_the_column_of_classes_by_its_name():
         ("a,b,c\n" + "1,2,x\n3,1e200,y\n" * 2, "numbers beyond ±1e[+]100"),
         ("a,b,c\n1,2,x\n3,4\n", "line 3 has 2 cells, fewer than the 3 names"),
         ("a,b,c\n" + "1,2,x\n3,2,y\n" * 2, "one column that can be used .b: not used: every cell"),
-        ("a,b,c\n1,2,x\n3,4,x\n", "1 classes"),
+        ("a,b,c\n1,2,x\n3,4,x\n", "has 1 class;"),
         ("a,b,c\n1,2,x\n3,4,x\n5,6,y\n", "Class 'y' has a single row"),
         ("\0\0\0,,\n", "not text"),
         ("1,2,x\n" * (TABLE_ROWS + 1), "rows"),
         (",".join(["1"] * (TABLE_COLUMNS + 1)) + "\n", "columns"),
-        ("".join(f"1,2,{i}\n" for i in range(MOST_CLASSES + 1)), "classes"),
+        ("".join(f"{i},{i * i},c{i}\n" for i in range(MOST_CLASSES + 1)), "classes"),
         ("1" * (MOST_BYTES + 1), "bytes"),
     ],
 )

@@ -102,3 +102,17 @@ def test_outside_is_told_from_inside(chart):
     middle = looking.to_screen(looking.metric.center)
     assert looking.holds(middle)
     assert not looking.holds(middle - np.array([0, 8]))
+
+
+@pytest.mark.parametrize("chart", list(CHART_NAMES)[3:])
+@pytest.mark.parametrize("tilt", [5, 38, 80])
+def test_the_sphere_is_framed_whole(chart, tilt):
+    for K in (0.2, 0.6, 1.0):
+        looking = view(K, chart, 30, tilt)
+        sphere = 1e6 * np.stack([np.cos(np.arange(7)), np.sin(np.arange(7))], axis=1)
+        seen = looking.to_screen(np.vstack([sphere, looking.metric.center, looking.outline(9)]))
+        assert (np.abs(seen - looking.middle) < looking.half_width).all()
+    near = [view(K, chart, 30, tilt) for K in (-1e-9, 0.0, 1e-9)]
+    for one in near[::2]:
+        if chart == "hemisphere" or one.sign > 0:  # no jump at K = 0
+            assert one.window == pytest.approx(near[1].window, abs=1e-3)

@@ -6,6 +6,7 @@ library; the browser draws what it is sent. :func:`draw_plane` draws the same pi
 
 import asyncio
 import signal
+import warnings
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,7 +37,13 @@ def explore(
     browser : bool, default=True
         Whether to open the page in a browser.
     on_start : callable, optional
-        Called with the page's address once it is served.
+        Called with the page's address once it is served; for a host that is every network, with
+        each address that works.
+
+    Warns
+    -----
+    UserWarning
+        When others can reach the page.
 
     Raises
     ------
@@ -60,8 +67,8 @@ def explore(
 async def _serve(
     port: int, host: str, browser: bool, on_start: Callable[[str], None] | None
 ) -> None:
-    from cayleyklein.app._fitting import warm_up
-    from cayleyklein.app._server import Explorer
+    from cayleyklein.app._processes import warm_up
+    from cayleyklein.app._server import ANYWHERE, Explorer, page_addresses
 
     try:
         server = Explorer(port, host)
@@ -77,12 +84,15 @@ async def _serve(
             loop.add_signal_handler(number, ended.set)
     server.start()
     try:
-        shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "") or ":" in host else host
-        address = f"http://{shown}:{server.port}/"
+        addresses = page_addresses(host, server.port)
+        if host in ANYWHERE:
+            said = f"Whoever reaches port {server.port} of this computer can use the page."
+            warnings.warn(said, stacklevel=2)
         if on_start is not None:
-            on_start(address)
+            for address in addresses:
+                on_start(address)
         if browser:
-            webbrowser.open(address)
+            webbrowser.open(addresses[0])
         await asyncio.to_thread(warm_up)
         await ended.wait()
     finally:

@@ -35,14 +35,18 @@ COLORS = {  # of seven classes; after them the hues repeat with other markers
     "light": ("#c94a00", "#0067a5", "#12805c", "#a06a00", "#4a4a4a", "#b0559a", "#2e8bc9"),
     "dark": ("#ff8a4c", "#4ea3e6", "#35c493", "#f0b429", "#e3e6ea", "#f08fcb", "#8fd3ff"),
 }
-PALETTE = {
-    "light": {"ink": "#1b1f24", "soft": "#6b7480", "paper": "#ffffff", "gold": "#b47a00"},
-    "dark": {"ink": "#e8eaed", "soft": "#98a2ad", "paper": "#15181c", "gold": "#ffc247"},
-}
+PALETTE = {  # none of a geometry is that of a class
+    "light": {
+        "ink": "#1b1f24", "soft": "#6b7480", "paper": "#ffffff", "gold": "#c08a00",
+        "elliptic": "#b3003c", "flat": "#5b3fd0", "hyperbolic": "#4f7a00", "learned": "#7a3b12",
+    },
+    "dark": {
+        "ink": "#e8eaed", "soft": "#98a2ad", "paper": "#15181c", "gold": "#ffe14d",
+        "elliptic": "#ff5c7a", "flat": "#a993ff", "hyperbolic": "#a8d63a", "learned": "#d2a27c",
+    },
+}  # fmt: skip
 for _name, _colors in COLORS.items():
     PALETTE[_name] |= {f"class{i}": color for i, color in enumerate(_colors)}
-    _tones = {"elliptic": 0, "flat": 1, "hyperbolic": 2, "learned": 5}
-    PALETTE[_name] |= {tone: _colors[i] for tone, i in _tones.items()}
 
 N_HUES = len(COLORS["light"])
 STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
@@ -52,6 +56,10 @@ def class_look(label: int) -> tuple[str, str, float]:
     """Return the colour and marker of a class, unique up to 56, and the opacity of its region."""
     strength = STRENGTHS[label // N_HUES % len(STRENGTHS)]
     return f"class{label % N_HUES}", list(MARKERS)[label % len(MARKERS)], strength
+
+
+def plural(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 class Shape(NamedTuple):

@@ -1,10 +1,12 @@
 """Files made from a state: pictures, tables, Python, and a page that needs no server."""
 
+import json
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import fields
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +30,7 @@ def draw_plane(
     *,
     labels: ArrayLike | None = None,
     chart: str = "klein",
+    second: str = "",
     shown: Collection[str] = ("cells",),
     order: int = 1,
     radius: float = 0.25,
@@ -35,6 +38,8 @@ def draw_plane(
     turn: float = 0.0,
     tilt: float = 38.0,
     theme: str = "light",
+    objects: str = "",
+    tiling: str = "",
 ) -> str:
     """Return an SVG picture of points and a metric of the plane, as the explorer draws it.
 
@@ -47,9 +52,11 @@ def draw_plane(
         Classes, from 0 to 19.
     chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
         The view.
+    second : str, default=""
+        Another view, drawn beside the first.
     shown : collection of str, default=("cells",)
-        Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls"
-        and "conic".
+        Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls",
+        "conic" and "power".
     order : int, default=1
         Order k of the Voronoi diagram.
     radius : float, default=0.25
@@ -61,6 +68,10 @@ def draw_plane(
     tilt : float, default=38.0
         Height of the camera, in degrees.
     theme : {"light", "dark"}, default="light"
+    objects : str, default=""
+        What is constructed from the points, as the address of the page writes it.
+    tiling : str, default=""
+        A tiling {p, q} as "p,q,depth,edge", from which K follows.
 
     Examples
     --------
@@ -86,21 +97,34 @@ def draw_plane(
         points=tuple(rounded_point(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
         chosen=(int(pair[0]), int(pair[1])),
     )
-    parts = {"radius": radius, "turn": turn, "tilt": tilt, "order": checks.as_count(order, "order")}
-    layers = ",".join(checks.as_texts(shown, "shown"))
-    state = state.with_parts(parts | {"chart": chart, "shown": layers})
+    parts: dict[str, Any] = {"radius": radius, "turn": turn, "tilt": tilt, "tiling": tiling}
+    parts |= {"order": checks.as_count(order, "order"), "chart": chart, "second": second}
+    parts |= {"shown": ",".join(checks.as_texts(shown, "shown")), "objects": objects}
+    state = state.with_parts(parts)
     return plane_svg(state, checks.as_choice(theme, "theme", tuple(PALETTE)))
 
 
 def plane_svg(state: PlaneState, theme: str = "light") -> str:
-    scene = Drafter(state).scene(state.chart)
-    title, paper = escape(scene.description), PALETTE[theme]["paper"]
+    title, body = _pictures(state, theme)
+    paper, width = PALETTE[theme]["paper"], SIZE * len(state.charts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '
-        f'viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{title}">'
-        f'<title>{title}</title><rect width="100%" height="100%" fill="{paper}"/>'
-        f"{elements(scene.shapes, scene.view.window, theme)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{SIZE}" '
+        f'viewBox="0 0 {width} {SIZE}" role="img" aria-label="{escape(title)}">'
+        f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{paper}"/>'
+        f"{body}</svg>"
     )
+
+
+def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
+    """Return the description and the elements of the views, one beside the other."""
+    drafter, said, drawn = Drafter(state), [], []
+    for i, chart in enumerate(state.charts):
+        scene = drafter.scene(chart)
+        said.append(scene.description)
+        inner = elements(scene.shapes, scene.view.window, theme)
+        # a nested picture cuts off what is beyond its view
+        drawn.append(f'<svg x="{i * SIZE}" width="{SIZE}" height="{SIZE}">{inner}</svg>')
+    return " | ".join(said), "".join(drawn)
 
 
 def points_csv(state: PlaneState, theme: str = "light") -> str:
@@ -109,9 +133,10 @@ def points_csv(state: PlaneState, theme: str = "light") -> str:
 
 def plane_code(state: PlaneState, theme: str = "light") -> str:
     metric, (first, second) = state.metric, state.chosen
-    given = ("chart", "order", "radius", "chosen", "turn", "tilt")
+    given = ("chart", "second", "order", "radius", "chosen", "turn", "tilt")
     options = {name: getattr(state, name) for name in given}
     options |= {"shown": [name for name in LAYERS if name in state.shown], "theme": theme}
+    options |= {"objects": state.objects_text, "tiling": state.tiling.text if state.tiling else ""}
     lines = "\n".join(f"    {name}={value!r}," for name, value in options.items())
     said = f'print("d =", metric.distance(points[{first}], points[{second}]))\n'
     return f"""\
@@ -139,10 +164,18 @@ Path("plane.svg").write_text(picture, encoding="utf-8")
 """ + (said if Drafter(state).pair else "")
 
 
+def plane_json(state: PlaneState, theme: str = "light") -> str:
+    """Return the state in parts, and each object with where it is made from and its measures."""
+    made = Drafter(state).construction
+    objects = [figure._asdict() | {"measure": made.measure(figure)} for figure in state.objects]
+    parts = {field.name: getattr(state, field.name) for field in fields(state)}
+    parts |= {"points": [p._asdict() for p in state.points], "shown": sorted(state.shown)}
+    return json.dumps(parts | {"objects": objects, "address": f"/?{state.query}"}, indent=1)
+
+
 def offline_page(state: PlaneState, theme: str = "light") -> str:
     def frame(K: float) -> str:
-        scene = Drafter(replace(state, curvature=K)).scene(state.chart)
-        drawn = elements(scene.shapes, scene.view.window, theme)
+        drawn = _pictures(state.with_parts({"curvature": K}), theme)[1]
         return f'<g data-k="{K:.2f}">{drawn}</g>'
 
     frames = {state.curvature: frame(state.curvature)}
@@ -153,6 +186,7 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
     curvatures = sorted(frames)
     return Template(TEMPLATE.read_text("utf-8")).substitute(
         PALETTE[theme], version=__version__, size=SIZE, value=f"{state.curvature:.2f}",
+        width=SIZE * len(state.charts),
         title=escape(describe(state, View(state.metric, state.chart))),
         last=len(curvatures) - 1, start=curvatures.index(state.curvature),
         frames="\n".join(frames[K] for K in curvatures),
@@ -165,4 +199,5 @@ EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, an
     "plane.html": ("text/html", offline_page),
     "plane.py": ("text/x-python", plane_code),
     "points.csv": ("text/csv", points_csv),
+    "plane.json": ("application/json", plane_json),
 }

@@ -1,21 +1,19 @@
-"""Fits in separate processes, which do not slow other visitors and can be ended."""
+"""Fits of the page of learning: three panels of pictures and results, and models."""
 
-import multiprocessing
 import tempfile
-import threading
-import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
+from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_look
+from cayleyklein.app._draw import Shape, class_look, plural
+from cayleyklein.app._processes import News, Tell, ending
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
@@ -23,12 +21,15 @@ from cayleyklein.learning import Progress
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import sections
-from cayleyklein.prediction import CurvedKNeighborsClassifier
+from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
 from cayleyklein.tables import TableClassifier, save_model
 
 TEST_PART = 0.3
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
-PANEL_NAMES = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
+PANEL_NAMES = {"before": "Plain k-NN, nothing learned", "flat": "Flat metric, learned"}
+PANEL_NAMES["curved"] = "Curved metric, learned"
+N_PARTS = {"auto": 3, "product": 3, "mixed": 2}  # metrics that are learned one after the other
+N_PASSES = 4
 CHOOSING = {  # messages before the fit that is shown
     "auto": "Comparing a product with plain neighbours on held-out training rows…",
     "mixed": "Choosing the shares of the two parts on held-out training rows…",
@@ -36,93 +37,13 @@ CHOOSING = {  # messages before the fit that is shown
 WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
 GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
 NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
-SCORES_SHOWN = ("log loss", "accuracy")
-LONGEST = 300.0  # seconds after which a fit is ended
+N_BINS = 5  # of a calibration curve
 
 
 class FitTask(NamedTuple):
     table: PreparedTable
     geometry: str
     n_neighbors: int | str
-
-
-class News(NamedTuple):
-    """Messages of a fit to the page: texts and pictures by their place, and the other parts."""
-
-    texts: dict[str, str]
-    steps: tuple[list[Any], ...] = ()  # series, relative loss, K, accuracy; None lifts the pen
-    pictures: dict[str, Any] | None = None
-    results: dict[str, Any] | None = None
-    model: bytes | None = None
-    notes: tuple[str, ...] = ()
-    ended: bool = False
-
-
-def ending(text: str, **more: Any) -> News:
-    return News({"state": text}, ended=True, **more)
-
-
-Tell = Callable[[News], None]
-Work = Callable[[FitTask, Tell], None]
-
-
-class FitProcess:
-    def __init__(self, work: Work, task: FitTask, slots: threading.Semaphore) -> None:
-        self._given, self._slots = (work, task), slots
-        self.process: Any = None
-
-    def poll(self) -> list[News]:
-        """Return the news since the last call; start the fit when its turn comes."""
-        if self.process is None:
-            if not self._slots.acquire(blocking=False):
-                return []
-            context = _context()
-            self._inbox, outbox = context.Pipe(duplex=False)
-            self.process = context.Process(target=_work, args=(*self._given, outbox), daemon=True)
-            self.process.start()
-            outbox.close()  # so that its end is seen here when the process ends
-            self._begun = time.monotonic()
-            return [News({"state": "Fitting…"})]
-        alive, found = self.process.is_alive(), []
-        with suppress(EOFError, OSError):
-            while self._inbox.poll():
-                found.append(self._inbox.recv())
-        if not found and not alive:
-            return [ending("The fit ended without a result.")]
-        if time.monotonic() - self._begun > LONGEST:
-            found.append(ending(f"The fit took more than {LONGEST:g} seconds and was ended."))
-        return found
-
-    def end(self) -> None:
-        if self.process is not None:
-            self.process.terminate()
-            self.process.join(timeout=1.0)
-            self._inbox.close()
-            self._slots.release()
-
-
-def warm_up() -> None:
-    """Have the process that fits are forked from import the library; this one does nothing."""
-    _context().Process(daemon=True).start()
-
-
-def _context() -> Any:
-    """Return how processes are made: from a clean one that has the library ready, if possible."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["cayleyklein.app._fitting"])
-        return context
-    return multiprocessing.get_context("spawn")
-
-
-def _work(work: Work, task: FitTask, outbox: Any) -> None:
-    with suppress(BrokenPipeError):  # the visitor has left
-        try:
-            work(task, outbox.send)
-        except (CayleyKleinError, ValueError, ArithmeticError, MemoryError) as error:
-            outbox.send(ending(f"{error}"))
-        finally:
-            outbox.close()
 
 
 class RowPictures:
@@ -138,7 +59,7 @@ class RowPictures:
         self.drawn = np.sort(np.random.default_rng(PAGE_SEED).permutation(len(X))[:MOST_DRAWN])
         self.is_test = np.zeros(len(X), dtype=bool)
         with suppress(ValueError):  # so few rows that a class is in one part only
-            self.is_test[train_and_test(self.y)[1]] = True
+            self.is_test[train_and_test(table)[1]] = True
 
     def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
         x, labels, test = self.shown[self.drawn], self.y[self.drawn], self.is_test[self.drawn]
@@ -164,8 +85,30 @@ def make_model(task: FitTask, tell: Tell) -> None:
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
         save_model(model, path)
-        about = f"learned from {len(table.rows)} rows, {_describe(model.metric_)}"
+        about = f"learned from {plural(len(table.rows), 'row')}, {_describe(model.metric_)}"
         tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
+
+
+def make_estimator(task: FitTask, **given: Any) -> Any:
+    """Make the estimator of the page, unfitted: the one place where it is chosen."""
+    kind = CurvedKNeighborsRegressor if task.table.is_regression else CurvedKNeighborsClassifier
+    return kind(task.n_neighbors, **given)
+
+
+def explain_choice(choice: Any) -> str:
+    """Say in a sentence why a candidate was chosen, also where another had the better figure."""
+    (name,) = {next(iter(trial.scores)) for trial in choice.trials}
+    sign = -1 if name == "R²" else 1
+    ranked = sorted(choice.trials, key=lambda trial: sign * trial.scores[name])
+    mine = next(trial for trial in ranked if trial.name == choice.chosen)
+    told = {trial.name: f"{trial.name} ({name} {trial.scores[name]:.3f})" for trial in ranked}
+    start = f"{told[mine.name]} was chosen on training rows held out for it"
+    if len(ranked) == 1:
+        return f"{start}."
+    if mine is ranked[0]:
+        return f"{start}: it predicted them best, before {told[ranked[1].name]}."
+    said = "a difference as small as chance makes, and then the simpler one is taken"
+    return f"{start}. The figure of {told[ranked[0].name]} is better, but by {said}."
 
 
 def fit_and_compare(task: FitTask, tell: Tell) -> None:
@@ -173,7 +116,7 @@ def fit_and_compare(task: FitTask, tell: Tell) -> None:
         warnings.simplefilter("always")
         bench = _Bench(task, tell)
         plain = CurvedMetric(factor=standard_factor(bench.X_train))
-        bench.show("before", bench.fit(metric=plain), "plain k-NN, standardised columns")
+        bench.show("before", bench.fit(metric=plain), "standardised columns")
         bench.learn("flat", "flat")
         bench.learn("curved", task.geometry)
     told = [w for w in caught if not issubclass(w.category, DeprecationWarning)]
@@ -182,10 +125,11 @@ def fit_and_compare(task: FitTask, tell: Tell) -> None:
 
 class _Bench:
     def __init__(self, task: FitTask, tell: Tell) -> None:
-        self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.y
-        self.train, self.test = train_and_test(y)
+        self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.labels
+        self.train, self.test = train_and_test(task.table)
         self.X_train, self.y_train = self.X[self.train], y[self.train]
         self.X_test, self.y_test = self.X[self.test], y[self.test]
+        self._parts = 0
         self.rows = RowPictures(task.table)
         pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:WATCHED]
         self.watched = self.X_test[pick], self.y_test[pick]
@@ -196,59 +140,110 @@ class _Bench:
         def report(progress: Progress) -> None:
             name, K = progress.part.split(",")[0], progress.metric.curvature
             accuracy = None
-            with suppress(
-                CayleyKleinError
-            ):  # an iterate may leave training rows outside its domain
+            with suppress(CayleyKleinError):  # an iterate may leave rows outside its domain
                 accuracy = self.fit(metric=progress.metric).score(*self.watched)
             steps: list[list[Any]] = []
-            if progress.iteration <= self._last.get(name, -1):  # another part, or fit
+            again = progress.iteration <= self._last.get(name, -1)  # another part, or fit
+            self._parts += again or not self._parts
+            if again:
                 self._first_loss.pop(name)
                 steps.append([name, None, None, None])
             self._last[name] = progress.iteration
             relative = progress.loss / self._first_loss.setdefault(name, progress.loss or 1.0)
             steps.append([name, relative, K, accuracy])
+            first = place == "flat"
+            n_parts = 1 if first else N_PARTS.get(geometry, 1)
+            done = (self._parts - 1 + min(progress.n_pass, N_PASSES) / N_PASSES) / n_parts
+            share = 0.3 * done if first else 0.3 + 0.7 * min(done, 1.0)
+            step = f"Step {2 if first else 3} of 3: {PANEL_NAMES[place].lower()}"
+            part = f"metric {min(self._parts, n_parts)} of {n_parts}, " if n_parts > 1 else ""
+            state = f"{step}; {part}pass {progress.n_pass} of up to {N_PASSES}; {share:.0%} done."
             said = "not measured" if accuracy is None else f"{accuracy:.1%}"
             live = f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
-            live += f"loss {progress.loss:.4g}, K = {K:.3g}, accuracy {said}"
-            self.tell(News({"live": live, "state": "Fitting…"}, tuple(steps)))
+            score = "R²" if self.task.table.is_regression else "accuracy"
+            live += f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
+            self.tell(News({"live": live, "state": state, "share": f"{share:.2f}"}, tuple(steps)))
 
+        self._parts = 0
         if geometry in CHOOSING:
-            self.tell(News({"state": CHOOSING[geometry]}))
+            self.tell(News({"state": f"Step 3 of 3: {CHOOSING[geometry]}", "share": "0.30"}))
         model = self.fit(geometry=geometry, random_state=PAGE_SEED, callback=report)
         summary, choice = _describe(model.metric_), model.selection_
         assert choice is not None
         if choice.trials:
-            summary += f". Chosen: {choice.chosen}, by {choice.reason}"
-        self.show(place, model, summary, choice.trials)
+            summary += f". {explain_choice(choice)}"
+        plain, flat = choice.chosen.endswith("k-NN"), model.metric_.geometry == "flat"
+        title = PANEL_NAMES["before" if plain else "flat" if flat else place]
+        self.show(place, model, summary, choice.trials, title)
 
-    def fit(self, **given: Any) -> CurvedKNeighborsClassifier:
-        model = CurvedKNeighborsClassifier(self.task.n_neighbors, **given)
-        return model.fit(self.X_train, self.y_train)
+    def fit(self, **given: Any) -> Any:
+        return make_estimator(self.task, **given).fit(self.X_train, self.y_train)
 
-    def show(self, place: str, model: Any, summary: str, trials: Sequence[Any] = ()) -> None:
+    def show(
+        self, place: str, model: Any, summary: str, trials: Sequence[Any] = (), title: str = ""
+    ) -> None:
         rows, table, metric = self.rows, self.task.table, model.metric_
-        said = model.predict(self.X_test)
+        said, title = model.predict(self.X_test), title or PANEL_NAMES[place]
+        codes, true = table.codes_of(said), table.y[self.test]
         wrong = np.zeros(len(self.X), dtype=bool)
-        wrong[self.test] = said != self.y_test
+        wrong[self.test] = (codes != true) & (not table.is_regression)
         near, distances = self._neighbors(model, rows.drawn)
         lines, planes = self._on_the_plane(metric)
         picture = rows.picture([self._regions(model), *lines], wrong)
         picture |= {"neighbors": near.tolist(), "distances": distances}
         picture |= {"places": rows.shown[near.ravel()], "wrong": wrong[rows.drawn]}
         weights = zip(table.columns, metric.feature_weights(self.X_train).tolist(), strict=True)
-        counts = confusion_matrix(self.y_test, said, labels=np.unique(table.y)).tolist()
-        caption = f"{PANEL_NAMES[place]} on test rows"
+        counts = confusion_matrix(true, codes, labels=range(len(table.classes))).tolist()
+        caption = f"{title}, on test rows"
         results = {
             "confusion": {"caption": caption, "names": table.classes, "counts": counts},
             "weights": sorted(weights, key=lambda pair: -pair[1]),
-            "trials": [(t.name, t.n_neighbors, *map(t.scores.get, SCORES_SHOWN)) for t in trials],
+            "trials": [(t.name, t.n_neighbors, list(t.scores.items())) for t in trials],
             "planes": planes,
+            "curves": {} if table.is_regression else self._curves(model),
         }
-        right = np.mean(said == self.y_test)
-        about = f"{right:.1%} of test rows right; {model.n_neighbors_} neighbours vote; {summary}"
-        self.tell(News({f"about-{place}": about}, pictures={place: picture}, results=results))
+        k = int(model.n_neighbors_)
+        good = f"{np.mean(said == self.y_test):.1%} of test rows right"
+        if table.is_regression:
+            error = np.mean(np.abs(said - self.y_test))
+            good = f"R² {model.score(self.X_test, self.y_test):.3f} on test rows"
+            good += f", off by {error:.3g} on average"
+        votes = f"{plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
+        texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
+        for one in filter(None, (model, getattr(model, "learner_", None))):
+            one.callback = None  # it belongs to this process
+        kept = (table.encoder, model)
+        self.tell(News(texts, pictures={place: picture}, results=results, predictor=kept))
 
-    def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:
+    def _curves(self, model: Any) -> dict[str, Any]:
+        """Return the calibration and the ROC curve on test rows, as shapes with a sentence."""
+        chances = model.predict_proba(self.X_test)
+        top, right = chances.max(axis=1), model.classes_[chances.argmax(axis=1)] == self.y_test
+        bins = np.minimum((top * N_BINS).astype(int), N_BINS - 1)
+        used = [bins == b for b in range(N_BINS) if (bins == b).any()]
+        told = np.array([[top[mine].mean(), right[mine].mean()] for mine in used])
+        gap = sum(mine.mean() * abs(x - y) for mine, (x, y) in zip(used, told, strict=True))
+        curves, areas, grid = [], [], np.linspace(0, 1, 101)
+        for name, chance in zip(model.classes_, chances.T, strict=True):
+            is_one = self.y_test == name
+            if is_one.any() and not is_one.all():
+                miss, hit, _ = roc_curve(is_one, chance)
+                curves.append(np.interp(grid, miss, hit))
+                areas.append(roc_auc_score(is_one, chance))
+        mean = np.column_stack([grid, np.mean(curves, axis=0)])
+        diagonal = Shape("line", np.array([[0.0, 0.0], [1.0, 1.0]]), "soft", 1.0, (4, 4))
+        marks = Shape("marks", told, "flat", 4.0)
+        lines = {"calibration": [diagonal, Shape("line", told, "flat", 2.0), marks]}
+        lines["roc"] = [diagonal, Shape("line", np.vstack([[0.0, 0.0], mean]), "flat", 2.0)]
+        said = f"What is said and what is so differ by {gap:.1%} on average."
+        rest = "" if len(model.classes_) == 2 else ", each class against the rest, averaged"
+        texts = {"calibration": said, "roc": f"Area under the curve {np.mean(areas):.3f}{rest}."}
+        return {
+            name: {"shapes": [s._asdict() for s in lines[name]], "text": texts[name]}
+            for name in texts
+        }
+
+    def _regions(self, model: Any) -> dict[str, Any]:
         size = FINER * (GRID - 1) + 1
         low, high = self.rows.box
         grid = np.stack(np.meshgrid(*np.linspace(low, high, size).T), axis=-1)
@@ -261,15 +256,15 @@ class _Bench:
         box = self.rows.box.ravel().tolist()
         return {"kind": "raster", "codes": codes, "size": [size, size], "box": box}
 
-    def _predict(self, model: CurvedKNeighborsClassifier, spots: Floats) -> Ints:
+    def _predict(self, model: Any, spots: Floats) -> Ints:
         X = self.rows.section.embed(spots.reshape(-1, 2))
         inside = np.asarray(model.metric_.contains(X))
         codes = np.full(len(X), -1, dtype=np.intp)
         if inside.any():
-            codes[inside] = model.predict(X[inside])
+            codes[inside] = self.task.table.codes_of(model.predict(X[inside]))
         return codes.reshape(spots.shape[:-1])
 
-    def _neighbors(self, model: CurvedKNeighborsClassifier, rows: Ints) -> tuple[Ints, Floats]:
+    def _neighbors(self, model: Any, rows: Ints) -> tuple[Ints, Floats]:
         k = min(NEIGHBORS_SHOWN, len(self.train) - 1)
         found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
         inside = np.asarray(model.metric_.contains(self.X[rows]))
@@ -302,9 +297,10 @@ class _Bench:
         return [line._asdict() for line in lines], planes
 
 
-def train_and_test(y: Ints) -> list[Ints]:
-    options = {"test_size": TEST_PART, "stratify": y, "random_state": PAGE_SEED}
-    return list(train_test_split(np.arange(len(y)), **options))
+def train_and_test(table: PreparedTable) -> list[Ints]:
+    same = None if table.is_regression else table.labels
+    options = {"test_size": TEST_PART, "stratify": same, "random_state": PAGE_SEED}
+    return list(train_test_split(np.arange(len(table.y)), **options))
 
 
 def _describe(metric: Metric) -> str:

@@ -1,5 +1,6 @@
 """One visitor's learning page: choices that fit into an address, and fits and their results."""
 
+import base64
 import math
 import threading
 from dataclasses import dataclass, replace
@@ -9,8 +10,8 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _fitting, _tables
-from cayleyklein.app._draw import class_look
+from cayleyklein.app import _fitting, _processes, _tables
+from cayleyklein.app._draw import class_look, plural
 from cayleyklein.app._session import run_command
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
@@ -29,7 +30,7 @@ NEIGHBOR_CHOICES = ("auto", "1", "3", "5", "7", "11", "15", "25")
 UPLOAD, POINTS = "upload", "points"
 OPTIONS = {"geometry": tuple(GEOMETRY_NAMES), "neighbors": NEIGHBOR_CHOICES}
 OPTIONS |= {"data": (*loaders.BUNDLED, UPLOAD, POINTS)}
-PREVIEW = 5  # rows of a preview
+PREVIEW, MOST_PREDICTED = 5, 1000  # rows of a preview, and to predict at once
 
 
 @dataclass(frozen=True)
@@ -78,31 +79,66 @@ def learn_code(state: LearnState, table: PreparedTable) -> str:
     source = table.source
     if source.kind == "bundled":
         used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
-        load = [f"from cayleyklein.datasets import load_{source.name}"]
-        read = [f"X, y = load_{source.name}(return_X_y=True)"]
+        load = ["import numpy as np", f"from cayleyklein.datasets import load_{source.name}"]
+        read = [f"data = load_{source.name}()"]
+        read += ["X, y = data.data, np.array(data.target_names, dtype=str)[data.target]"]
         read += [f"X = X[:, {used}]"] if table.dropped else []
     else:
-        drop = f"drop={list(table.dropped)}" if table.dropped else ""
-        load = ["from cayleyklein.tables import TableEncoder, read_table, split_target"]
-        read = [
-            f"table = read_table({source.name!r}, text=[{table.target!r}]{source.options})",
-            f"rows, y, _ = split_target(table, {table.target!r})",
-            f"X = TableEncoder({drop}).fit_transform(rows)",
-        ]
+        names = "TableEncoder, read_table" + ("" if table.is_regression else ", split_target")
+        load = [f"from cayleyklein.tables import {names}"]
+        read = _reading_code(table)
     votes = "" if state.neighbors == "auto" else f"{state.neighbors}, "
+    kind = type(_fitting.make_estimator(_fitting.FitTask(table, "flat", 1))).__name__
+    same = "" if table.is_regression else "stratify=y, "
     lines = [
         *load,
         "from sklearn.model_selection import train_test_split",
-        "from cayleyklein import CurvedKNeighborsClassifier",
+        f"from cayleyklein import {kind}",
         *read,
         "X_train, X_test, y_train, y_test = train_test_split(",
-        f"    X, y, test_size={_fitting.TEST_PART}, stratify=y, random_state={_fitting.PAGE_SEED})",
-        f'model = CurvedKNeighborsClassifier({votes}geometry="{state.geometry}", '
-        f"random_state={_fitting.PAGE_SEED})",
+        f"    X, y, test_size={_fitting.TEST_PART}, {same}random_state={_fitting.PAGE_SEED})",
+        f'model = {kind}({votes}geometry="{state.geometry}", random_state={_fitting.PAGE_SEED})',
         "model.fit(X_train, y_train)",
         "print(model.metric_, model.score(X_test, y_test))",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _reading_code(table: PreparedTable) -> list[str]:
+    source, target = table.source, table.target
+    drop = f"drop={list(table.dropped)}" if table.dropped else ""
+    header = "" if source.header else ", header=False"
+    if table.is_regression:
+        read = [
+            f"table = read_table({source.name!r}{header})",
+            f"table = table[table[{target!r}].notna()]",
+            f"rows, y = table.drop(columns={target!r}), table[{target!r}].to_numpy()",
+        ]
+    else:
+        read = [
+            f"table = read_table({source.name!r}, text=[{target!r}]{header})",
+            f"rows, y, _ = split_target(table, {target!r})",
+            "y = y.astype(str)",
+        ]
+    n_known = int(source.frame[target].notna().sum())
+    if n_known > _tables.SAMPLED:
+        seed, most = _tables.TABLE_SEED, _tables.SAMPLED
+        pick = f"np.sort(np.random.default_rng({seed}).permutation(len(y))[:{most}])"
+        read = ["import numpy as np", *read, f"pick = {pick}"]
+        read += ["rows, y = rows.iloc[pick], y[pick]"]
+    return [*read, f"X = TableEncoder({drop}).fit_transform(rows)"]
+
+
+def _cells(frame: Any) -> list[list[str]]:
+    found: list[list[str]] = np.where(frame.isna(), "", frame.astype(str)).tolist()
+    return found
+
+
+def _bytes_of(content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except ValueError as error:
+        raise InvalidInputError("A file did not arrive whole; choose it again.") from error
 
 
 class LearnSession:
@@ -112,8 +148,9 @@ class LearnSession:
         self.slots = slots
         self.notes: list[str] = []
         self.results: dict[str, Any]
+        self._predictions: dict[str, Any] | None
         self.uploaded: TableSource | None = None
-        self.fit: _fitting.FitProcess | None = None
+        self.fit: _processes.FitProcess | None = None
         self._lock = threading.RLock()
         try:
             self._take(LearnState.from_query(query))
@@ -152,13 +189,35 @@ class LearnSession:
     def do_load(self, query: str) -> None:
         self._take(LearnState.from_query(query))
 
-    def do_upload(self, name: str, text: str) -> None:
-        before, self.uploaded = self.uploaded, _tables.read_source(text, name)
+    def do_upload(self, name: str, content: str) -> None:
+        before, self.uploaded = self.uploaded, _tables.read_source(_bytes_of(content), name)
         try:
             self._take(self.state.with_choice("data", UPLOAD))
         except CayleyKleinError:
             self.uploaded = before
             raise
+
+    def do_predict(self, content: str) -> None:
+        """Predict rows that are typed in or uploaded, by what was fitted last."""
+        if self._predictor is None:
+            raise InvalidInputError("Press Fit first; then rows can be predicted.")
+        rows = _tables.read_rows(_bytes_of(content), self.table)
+        if len(rows) > MOST_PREDICTED:
+            raise InvalidInputError(f"{MOST_PREDICTED:,} rows at a time are the most.")
+        encoder, model = self._predictor
+        X = encoder.transform(rows)
+        found = model.predict(X)
+        if self.table.is_regression:
+            told, sure_name = [[f"{value:.4g}"] for value in found], []
+        else:
+            sure = model.predict_proba(X).max(axis=1)
+            told = [[str(name), f"{p:.0%}"] for name, p in zip(found, sure, strict=True)]
+            sure_name = ["sure"]
+        cells = [[cell[:SHOWN] for cell in row] for row in _cells(rows)]
+        self._predictions = {
+            "names": [*map(str, rows.columns), self.table.target[:SHOWN], *sure_name],
+            "rows": [row + more for row, more in zip(cells, told, strict=True)],
+        }
 
     def _take(self, state: LearnState) -> None:
         self._not_while_fitting()
@@ -172,7 +231,7 @@ class LearnSession:
             source = self.uploaded
         target = state.target or source.target
         if target not in source.targets:
-            raise InvalidInputError(f"There is no column {target[:SHOWN]!r} of classes.")
+            raise InvalidInputError(f"There is no column {target[:SHOWN]!r} to predict.")
         if state.drop and state.drop[-1] >= len(source.columns):
             raise InvalidInputError(f"There is no column number {state.drop[-1]}.")
         table = _tables.prepare(source, target, [source.columns[i] for i in state.drop])
@@ -183,8 +242,12 @@ class LearnSession:
     def _clear(self) -> None:
         said = "Not fitted yet: these are the rows."
         self.texts = {f"about-{place}": said for place in _fitting.PANEL_NAMES}
-        self.texts |= {"state": "", "live": ""}
-        self.results = {"confusion": None, "weights": (), "trials": (), "planes": ()}
+        self.texts |= {f"title-{place}": title for place, title in _fitting.PANEL_NAMES.items()}
+        self._predictor: Any = None
+        self._predictions = None
+        self.texts |= {"state": "", "live": "", "share": "0"}
+        self.results = {"confusion": None, "curves": {}}
+        self.results |= dict.fromkeys(("weights", "trials", "planes"), ())
         self._steps: list[list[Any]] = []
         self._model: dict[str, Any] | None = None
         self._pictures: dict[str, Any] = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
@@ -198,20 +261,22 @@ class LearnSession:
         self._not_while_fitting()
         n, n_classes = len(self.table.y), len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
-        if min(n_test, n - n_test) < n_classes:
-            said = f"{n_test} are test rows, and each class needs one among them."
+        if min(n_test, n - n_test) < n_classes and not self.table.is_regression:
+            said = f"{plural(n_test, 'test row')}, and each class needs one among them."
             raise InvalidInputError(f"{n} rows are too few for {n_classes} classes: {said}")
         self._clear()
         self._run(_fitting.fit_and_compare)
 
     def do_model(self) -> None:
+        if self.table.is_regression:
+            raise InvalidInputError("Models of numbers are not saved here yet; use the code below.")
         self._run(_fitting.make_model)
 
     def _run(self, work: Any) -> None:
         self._not_while_fitting()
         k = self.state.neighbors
         task = _fitting.FitTask(self.table, self.state.geometry, k if k == "auto" else int(k))
-        self.fit = _fitting.FitProcess(work, task, self.slots)
+        self.fit = _processes.FitProcess(work, task, self.slots)
         self.texts["state"] = "Waiting for a free place…"
         self._look()
 
@@ -227,6 +292,7 @@ class LearnSession:
             self._steps += news.steps
             self._pictures |= news.pictures or {}
             self.results = news.results or self.results
+            self._predictor = news.predictor or self._predictor
             self.notes += news.notes
             if news.model is not None:
                 stem = self.table.source.name.rpartition(".")[0] or self.table.source.name
@@ -243,7 +309,9 @@ class LearnSession:
             data.append([UPLOAD, self.uploaded.name[:SHOWN]])
         if state.data == POINTS:
             data.append([POINTS, "points of the plane"])
-        about = f"{len(table.X)} rows, {len(table.classes)} classes"
+        kinds = plural(len(table.classes), "class")
+        kinds = "numbers to predict" if table.is_regression else kinds
+        about = f"{plural(len(table.X), 'row')}, {kinds}"
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
         answer: dict[str, Any] = {
@@ -260,15 +328,14 @@ class LearnSession:
         }
         answer |= {"running": self.fit is not None, "query": state.query, "notes": self.notes}
         answer |= {"results": self.results, "pictures": self._pictures, "steps": self._steps}
-        answer["model"] = self._model
+        answer |= {"model": self._model, "predictions": self._predictions}
         self._pictures, self._steps, self._model, self._fresh = {}, [], None, False
         return answer
 
     def _preview(self) -> dict[str, Any]:
         table, frame = self.table, self.table.source.frame
         counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
-        head = frame.head(PREVIEW)
-        cells = np.where(head.isna(), "", head.astype(str)).tolist()
+        cells = _cells(frame.head(PREVIEW))
         left_out = [f"{name}: left out by you" for name in table.dropped]
         return {
             "names": [name[:SHOWN] for name in table.source.columns],

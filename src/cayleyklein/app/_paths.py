@@ -51,7 +51,7 @@ def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
         return NOTHING
     count = _pieces_needed(view, starts, ends)
     # one more row for the end of each, and one for the gap
-    row, part = _spread(count + 2)
+    row, part = spread(count + 2)
     t = np.minimum(part / count[row], 1.0)
     path = _along(view.metric, starts[row], ends[row], t)
     return np.where((part > count[row])[:, None], np.nan, path)[:-1]
@@ -67,7 +67,7 @@ def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
     count = np.ones(len(starts), dtype=np.intp)
     count[~arc] = _pieces_needed(view, starts[~arc], ends[~arc])
     count[arc] += np.maximum(inner[arc], 0).astype(np.intp)
-    row, part = _spread(count)
+    row, part = spread(count)
     x, between = starts[row], part > 0
     bent, flat = between & arc[row], between & ~arc[row]
     if bent.any():
@@ -79,7 +79,7 @@ def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
     return Loops(x, cell[row])
 
 
-def _spread(count: Ints) -> tuple[Ints, Ints]:
+def spread(count: Ints) -> tuple[Ints, Ints]:
     row = np.repeat(np.arange(len(count)), count)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
 
@@ -139,6 +139,8 @@ def see_loops(view: View, loops: Loops) -> tuple[Loops, Loops]:
     if near.all():
         return Loops(seen, loop), Loops(NOTHING, np.empty(0, dtype=np.intp))
     cut = np.flatnonzero(near != near[after])
+    if not len(cut):  # each polygon is on one side
+        return Loops(seen[near], loop[near]), Loops(seen[~near], loop[~near])
     ends = after[cut]
     t = view.horizon_parameter(_crossings(x[cut], x[ends], side[cut], side[ends]))
     seen = np.insert(seen, cut + 1, np.nan, axis=0)
@@ -153,7 +155,7 @@ def _one_side(view: View, seen: Floats, loop: Ints, t: Floats) -> Loops:
     """Join corners of one side; those on the horizon have a parameter t, the others NaN."""
     step = np.nan_to_num(t[Loops(seen, loop).after] - t)
     count = 1 + (np.abs(step) / HORIZON_STEP).astype(np.intp)
-    row, part = _spread(count)
+    row, part = spread(count)
     t, xy = t[row] + step[row] * part / count[row], seen[row]
     here = ~np.isnan(t)
     xy[here] = view.to_screen(view.horizon(t[here]))

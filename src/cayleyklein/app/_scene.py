@@ -7,13 +7,22 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_look
-from cayleyklein.app._paths import NOTHING, Canvas, Loops, chain, sample_boundaries, see_loops
+from cayleyklein.app._construct import Construction, cut_sphere, fits_chart, spheres, unit_circle
+from cayleyklein.app._draw import Shape, class_look, plural
+from cayleyklein.app._paths import (
+    NOTHING,
+    Canvas,
+    Loops,
+    chain,
+    sample_boundaries,
+    see_loops,
+    spread,
+)
 from cayleyklein.app._state import LAYERS, PlaneState
+from cayleyklein.app._tiling import clipped
 from cayleyklein.app._views import View
-from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.geometry import line_intersections, measure, metric_tensor
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
+from cayleyklein.geometry import line_intersections, measure, proximity_planes
 from cayleyklein.plotting import outlines
 
 N_SHADES = 6  # strengths of the colour of unlabelled cells
@@ -21,6 +30,9 @@ HANDLES = ("center", "major", "minor")
 FAR_OUT = 1e3  # where flat and elliptic diagrams end, in units of z
 LINE_POINTS, CIRCLE_POINTS, GEODESIC_MARKS = 65, 513, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
+TILE_POINTS = 12  # along each side of a tile
+MOST_CIRCLES = 120  # points up to which the power diagram is drawn
+AROUND = 10  # points around a dragged one, times the order, that order k is drawn from
 FEW = 60  # points up to which they are drawn large
 
 
@@ -41,18 +53,22 @@ def handle_places(state: PlaneState) -> Floats:
 
 
 def describe(state: PlaneState, view: View) -> str:
-    parts = [f"{view.title} view of {len(state.points)} points"]
+    parts = [f"{view.title} view of {plural(len(state.points), 'point')}"]
     parts += [f"{state.metric.geometry} geometry, K = {state.curvature:g}"]
-    missing = set() if view.chart == "klein" else {"conic"}
+    missing = set() if view.chart == "klein" else {"conic", "power"}
     shown = [LAYERS[layer] for layer in LAYERS if layer in state.shown - missing]
     if state.order > 1 and state.shown & {"cells", "regions"}:
         shown.append(f"order {state.order}")
+    if state.objects:
+        shown.append(plural(len(state.objects), "constructed object"))
     return "; ".join([*parts, ", ".join(shown) or "points only"])
 
 
 class Drafter:
-    def __init__(self, state: PlaneState) -> None:
-        self.state, self.metric = state, state.metric
+    """Draws a state. While a point is dragged, order k is drawn around this point only."""
+
+    def __init__(self, state: PlaneState, moving: int | None = None) -> None:
+        self.state, self.metric, self._moving = state, state.metric, moving
         x, self.labelled = state.coordinates, "regions" in state.shown
         self.inside = np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
         self.tone: str = self.metric.geometry
@@ -64,7 +80,30 @@ class Drafter:
         if not len(rows):
             return rows
         _, first = np.unique(self.state.coordinates[rows], axis=0, return_index=True)
-        return rows[np.sort(first)]
+        rows, near = rows[np.sort(first)], AROUND * self.state.order
+        if self._moving is None or self.state.order == 1 or len(rows) <= near:
+            return rows
+        x = self.state.coordinates
+        if not self.inside[self._moving]:
+            return rows
+        far = np.asarray(self.metric.distance(x[rows], x[self._moving]))
+        return np.sort(rows[np.argpartition(far, near)[:near]])
+
+    def certain(self, spots: Floats, order: int) -> Bools:
+        """Say where the nearest points are among the live ones, if some are left out."""
+        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
+        if self._moving is None or not len(others) or not len(spots):
+            return np.ones(len(spots), dtype=bool)
+        here, there = (
+            proximity_planes(self.state.coordinates[rows], self.metric)
+            for rows in (self.live, others)
+        )
+        last = np.partition(spots @ here.normal.T + here.offset, -order, axis=1)[:, -order]
+        return np.asarray((spots @ there.normal.T + there.offset).max(axis=1) < last)
+
+    @cached_property
+    def construction(self) -> Construction:
+        return Construction(self.state.objects, self.state.coordinates, self.metric)
 
     @cached_property
     def pair(self) -> tuple[Floats, Floats] | None:
@@ -105,10 +144,14 @@ class Drafter:
             what = "1 point lies" if outside == 1 else f"{outside} points lie"
             notes.append(f"{what} outside the conic and take no part in the geometry.")
         if self.order < self.state.order and self.state.shown & {"cells", "regions", "lit"}:
-            notes.append(f"{len(self.live)} points have diagrams up to order {self.order}.")
+            notes.append(
+                f"{plural(len(self.live), 'point')}: diagrams go up to order {self.order}."
+            )
         if "half-plane" in (self.state.chart, self.state.second) and self.state.curvature >= 0:
             said = "here it continues as the stereographic view."
             notes.append(f"The half-plane is for K < 0; {said}")
+        if "power" in self.state.shown and "klein" not in (self.state.chart, self.state.second):
+            notes.append("The circles of the power diagram are in Klein's view only.")
         if "conic" in self.state.shown and "klein" not in (self.state.chart, self.state.second):
             notes.append("The conic has handles in Klein's view only; in others it stands still.")
         return notes
@@ -139,7 +182,9 @@ class Drafter:
         placed = x if chart == "klein" or not len(x) else outlines.inset(view.domain, x)
         canvas = Canvas(view)
         self._draw_cells(canvas)
+        self._draw_tiling(canvas)
         self._draw_lines(canvas)
+        self.construction.draw(canvas)
         points, away, handles = view.to_screen(placed), view.faces_away(placed), NOTHING
         if "conic" in self.state.shown and chart == "klein":
             handles = handle_places(self.state)
@@ -151,7 +196,10 @@ class Drafter:
         shown, view = self.state.shown, canvas.view
         if not self.live.size or not shown & {"cells", "regions", "lit"}:
             return
-        boundaries = self.diagram.boundaries()
+        boundaries, order = self.diagram.boundaries(), self.order
+        corners = np.concatenate([boundary.starts for boundary in boundaries])
+        cell = np.repeat(np.arange(len(boundaries)), [len(b.starts) for b in boundaries])
+        known = np.bincount(cell[~self.certain(corners, order)], minlength=len(boundaries)) == 0
         cells = see_loops(view, sample_boundaries(view, boundaries))
         if shown & {"cells", "regions"}:
             if self.labelled:
@@ -161,22 +209,57 @@ class Drafter:
             for c in np.unique(color):
                 shade = (self.tone, "", 0.06 + 0.26 * c / (N_SHADES - 1))
                 name, _, alpha = class_look(int(c)) if self.labelled else shade
-                canvas.areas(cells, color == c, name, alpha)
+                canvas.areas(cells, (color == c) & known, name, alpha)
         if self.lit_cell is not None:
             canvas.areas(cells, np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55)
         if "cells" in shown:
-            edges = self.diagram.ridge_segments()[1]
-            canvas.segments(edges[:, 0], edges[:, 1], "ink", 1.0, alpha=0.6)
+            self._draw_edges(canvas, self.diagram.ridge_segments()[1], 1.0, 0.6)
         if self.labelled:
-            edges = self.diagram.frontier()
-            canvas.segments(edges[:, 0], edges[:, 1], "ink", 2.0)
+            self._draw_edges(canvas, self.diagram.frontier(), 2.0, 1.0)
+
+    def _draw_edges(self, canvas: Canvas, edges: Floats, width: float, alpha: float) -> None:
+        known = self.certain(edges.reshape(-1, 2), self.order).reshape(-1, 2).all(axis=1)
+        canvas.segments(edges[known, 0], edges[known, 1], "ink", width, alpha=alpha)
+
+    def _draw_tiling(self, canvas: Canvas) -> None:
+        if self.state.tiling is None:
+            return
+        corners, depths = self.state.tiling.placed(self.metric)
+        whole = (corners[..., 2] > 1e-3).all(axis=1)
+        x = corners[whole][..., :2] / corners[whole][..., 2:]
+        ring, part = spread(np.full(x[..., 0].size, TILE_POINTS))
+        along = np.roll(x, -1, axis=1).reshape(-1, 2)[ring] - x.reshape(-1, 2)[ring]
+        xy = x.reshape(-1, 2)[ring] + (part / TILE_POINTS)[:, None] * along
+        seen = see_loops(canvas.view, Loops(xy, ring // x.shape[1]))
+        for shade in range(3):
+            mine = depths[whole] % 3 == shade
+            canvas.areas(seen, mine, self.tone, 0.05 + 0.09 * shade)
+        ends = clipped(corners.reshape(-1, 3), np.roll(corners, -1, axis=1).reshape(-1, 3))
+        _, once = np.unique((ends[0] + ends[1]).round(5), axis=0, return_index=True)
+        canvas.segments(ends[0][once], ends[1][once], self.tone, 1.2)
+
+    def _draw_power(self, canvas: Canvas) -> None:
+        """Draw the equivalent balls, and the power diagram that they alone give (paper §3.1)."""
+        if len(self.live) > MOST_CIRCLES:
+            return
+        centers, sq_radii = equivalent_balls(self.state.coordinates[self.live], self.metric)
+        radii = np.sqrt(np.maximum(sq_radii, 0.0))
+        rings = [c + r * unit_circle(BALL_POINTS) for c, r in zip(centers, radii, strict=True) if r]
+        canvas.line(chain(rings), "learned", 1.0, alpha=0.7)
+        canvas.marks(centers[sq_radii < 0], "learned", 3.0, "cross")
+        canvas.line(chain(power_edges(centers, sq_radii)), "learned", 3.0, (7, 5))
 
     def _draw_lines(self, canvas: Canvas) -> None:
         shown, x = self.state.shown, self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
             diagram = self.diagram if self.order == 1 else self._diagram(1)
-            ends = diagram.points[diagram.dual().edges]
-            canvas.segments(ends[:, 0], ends[:, 1], self.tone, 1.4, (5, 3))
+            edges = diagram.points[diagram.dual().edges]
+            if self._moving is not None and self.order > 1:  # those between inner points
+                far = self.metric.distance(edges, x[self._moving]).max(axis=1)
+                edges = edges[far <= np.median(far)]
+            canvas.segments(edges[:, 0], edges[:, 1], self.tone, 1.4, (5, 3))
+        if "power" in shown and self.live.size and canvas.view.chart == "klein":
+            self._draw_power(canvas)
         if "balls" in shown and self.live.size:
             self._draw_balls(canvas)
         first = self.state.chosen[0]
@@ -225,11 +308,11 @@ class Drafter:
         canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
         canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
         if view.domain is not None:
-            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(CIRCLE_POINTS)))
+            rim = view.on_tangent_plane(view.domain.from_euclidean(unit_circle(CIRCLE_POINTS)))
             canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
-        view, circle, rim = canvas.view, _circle(CIRCLE_POINTS), NOTHING
+        view, circle, rim = canvas.view, unit_circle(CIRCLE_POINTS), NOTHING
         if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
             low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
             canvas.put(Shape("line", low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]]), "ink", 2.6))
@@ -244,19 +327,18 @@ class Drafter:
     def _draw_balls(self, canvas: Canvas) -> None:
         metric, radius = self.metric, self.state.radius
         x = self.state.coordinates[self.live]
-        # a ball reaches the equator when the centre is that near to it
-        room = math.pi / 2 / math.sqrt(metric.curvature) if metric.curvature > 0 else math.inf
-        whole = np.asarray(metric.distance(x, metric.center)) + radius < room
-        rings = _spheres(metric, x[whole], radius)
+        whole = fits_chart(metric, x, radius)
+        n = min(max(ALL_BALL_POINTS // len(x), FEWEST_BALL_POINTS), BALL_POINTS)
+        rings = spheres(metric, x[whole], radius, n)
         if len(rings):
             loop = np.repeat(np.arange(len(rings)), rings.shape[1] - 1)
             seen = see_loops(canvas.view, Loops(rings[:, :-1].reshape(-1, 2), loop))
             canvas.areas(seen, np.ones(len(rings), dtype=bool), self.tone, 0.16)
-        cut = [_cut_sphere(metric, center, radius) for center in x[~whole]]
+        cut = [cut_sphere(metric, center, radius, n) for center in x[~whole]]
         canvas.line(chain([*rings, *cut]), self.tone, 1.1, alpha=0.9)
 
     def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
-        canvas.line(self.metric.points(_circle(CIRCLE_POINTS)), "soft", 1.2, (6, 4), 0.9)
+        canvas.line(self.metric.points(unit_circle(CIRCLE_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
         mark = Shape(
@@ -282,27 +364,29 @@ class Drafter:
             canvas.put(Shape("marks", chosen, "", radius, edge="gold", edge_width=2.4))
 
 
-def _circle(n: int) -> Floats:
-    angle = np.linspace(0, 2 * math.pi, n)
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+def power_edges(centers: Floats, sq_radii: Floats) -> list[Floats]:
+    """Return the edges of the power diagram of circles: where two powers are equal and least.
 
+    On the line where those of i and j are equal, each other circle leaves a half-line.
+    """
+    heights = np.einsum("ij,ij->i", centers, centers) - sq_radii
+    i, j = np.triu_indices(len(centers), 1)
+    normal, level = 2 * (centers[j] - centers[i]), heights[j] - heights[i]
+    size = np.maximum(np.einsum("ij,ij->i", normal, normal), np.finfo(float).tiny)[:, None]
+    start, along = level[:, None] * normal / size, normal[:, ::-1] * [-1, 1] / np.sqrt(size)
 
-def _spheres(metric: CurvedMetric, centers: Floats, radius: float) -> Floats:
-    """Return the spheres (n, m, 2) around centers: the ends of all geodesics of one length."""
-    if not len(centers):
-        return np.empty((0, 1, 2))
-    n = min(max(ALL_BALL_POINTS // len(centers), FEWEST_BALL_POINTS), BALL_POINTS)
-    # with g = CCᵀ, C⁻ᵀ takes unit vectors of the plane to those of the metric
-    C = np.linalg.cholesky(metric_tensor(centers, metric))
-    velocities = radius * _circle(n) @ np.linalg.inv(C)
-    return np.asarray(metric.exp(centers[:, None], velocities))
+    def values(x: Floats) -> Floats:
+        own = np.einsum("ij,ij->i", x, centers[i])[:, None]
+        return np.asarray(2 * (x @ centers.T - own))
 
-
-def _cut_sphere(metric: CurvedMetric, center: Floats, radius: float) -> Floats:
-    """Return an elliptic sphere that crosses the equator, NaN where it is beyond it."""
-    # the image of one around μ; beyond the equator the last homogeneous coordinate is not positive
-    around = _spheres(metric, metric.center[None], radius)[0]
-    ring = np.column_stack([around, np.ones(len(around))])
-    image = ring @ metric.transvection(metric.center, center).T
-    weight = np.where(image[:, 2] > 0, image[:, 2], np.nan)
-    return np.asarray(image[:, :2] / weight[:, None])
+    # power_k - power_i = b - a t must not be negative, for k other than i and j
+    a, b = values(along), heights - heights[i, None] - values(start)
+    rows = np.arange(len(i))
+    for k in (i, j):
+        a[rows, k], b[rows, k] = 0.0, np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(a < 0, b / a, -FAR_OUT).max(axis=1)
+        high = np.where(a > 0, b / a, FAR_OUT).min(axis=1)
+    known = (low < high) & (np.where(a == 0, b, 1.0) >= 0).all(axis=1)
+    ends = start[:, None] + np.stack([low, high], axis=1)[..., None] * along[:, None]
+    return list(ends[known])

@@ -5,11 +5,11 @@ import inspect
 import json
 import socket
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from tornado.httpserver import HTTPServer
@@ -19,10 +19,13 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
 from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
 from cayleyklein.app._exports import EXPORTS
+from cayleyklein.app._figures import FIGURE_COLORS, TOOLS
 from cayleyklein.app._learn import LearnSession
+from cayleyklein.app._processes import run_apart
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
+from cayleyklein.app._worksheets import SHEETS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
@@ -30,9 +33,11 @@ HERE = Path(__file__).parent
 MESSAGE_BYTES = 4 * MOST_BYTES  # largest message: an upload, whose characters may take several
 ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000  # largest address that is answered, and header
 LONGEST_ANSWER = 20.0  # seconds after which a command or an export is given up
+LONGEST_QUEUE = 120.0  # seconds after which an export is given up that waits for others
 POLL = 0.1  # seconds between two looks at a running fit
 MOST_FITS = 2  # fits that run at once; others wait for their turn
-THREADS = 4  # commands and exports that are computed at once, so that no visitor waits for another
+THREADS = 4  # commands that are computed at once, so that no visitor waits for another
+HALF_SENT = 10.0  # seconds after which a request that is not whole is dropped
 # The steps of the tour: their texts, and their scenes as the query of an address.
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
 REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
@@ -59,6 +64,8 @@ class Explorer:
         self.hosts = {f"{name}:{self.port}" for name in known_names(host)}
         self.slots = threading.Semaphore(MOST_FITS)
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="explorer")
+        # files are made one after the other, apart from what visitors drag meanwhile
+        self.exporter = ThreadPoolExecutor(1, thread_name_prefix="exports")
         self._server: HTTPServer | None = None
 
     def start(self) -> None:
@@ -77,18 +84,29 @@ class Explorer:
             websocket_max_message_size=MESSAGE_BYTES,
             log_function=lambda handler: None,
         )
-        self._server = HTTPServer(application, max_header_size=HEADER_BYTES)
+        self._server = HTTPServer(
+            application, max_header_size=HEADER_BYTES,
+            max_body_size=0, idle_connection_timeout=HALF_SENT,
+        )  # fmt: skip
         self._server.add_sockets([self._socket])
 
     async def stop(self) -> None:
         if self._server is not None:
             self._server.stop()
             await self._server.close_all_connections()
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self.pool, self.exporter):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     async def compute(self, function: Any, *given: Any) -> Any:
-        work = asyncio.get_running_loop().run_in_executor(self.pool, function, *given)
-        return await asyncio.wait_for(work, LONGEST_ANSWER)
+        return await self._within(LONGEST_ANSWER, self.pool, function, *given)
+
+    async def export(self, make: Any, *given: Any) -> Any:
+        limits = (LONGEST_ANSWER, make, *given)
+        return await self._within(LONGEST_QUEUE, self.exporter, run_apart, *limits)
+
+    async def _within(self, seconds: float, pool: Executor, *work: Any) -> Any:
+        found = asyncio.get_running_loop().run_in_executor(pool, *work)
+        return await asyncio.wait_for(found, seconds)
 
 
 def known_names(host: str) -> list[str]:
@@ -99,7 +117,27 @@ def known_names(host: str) -> list[str]:
     names |= {name.lower(), socket.getfqdn().lower()}
     with suppress(OSError):  # a computer that does not know its own address
         names |= set(socket.gethostbyname_ex(name)[2])
-    return sorted(names)
+    return sorted(names | set(_outward_address()))
+
+
+def _outward_address() -> list[str]:
+    """Return the address of this computer in its network; nothing is sent to find it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # kept for documentation: nobody is there
+        except OSError:
+            return []
+        return [str(probe.getsockname()[0])]
+
+
+def page_addresses(host: str, port: int) -> list[str]:
+    """Return the addresses of the page: on this computer, then from others."""
+    if host not in ANYWHERE:
+        local = host == LOOPBACK
+        name = "localhost" if local else f"[{host}]" if ":" in host else host
+        return [f"http://{name}:{port}/"]
+    others = [name for name in _outward_address() if name != LOOPBACK]
+    return [f"http://{name}:{port}/" for name in ("localhost", *others)]
 
 
 def pack_message(answer: Any) -> bytes:
@@ -141,8 +179,14 @@ class Guarded(RequestHandler):
         """Refuse other names, which other pages could point here, and endless addresses."""
         if self.request.host.lower() not in self.explorer.hosts:
             raise HTTPError(403, reason="Not under this name")
+        if "\0" in unquote(self.request.path):
+            raise HTTPError(404)
         if len(self.request.uri or "") > ADDRESS_BYTES:
             raise HTTPError(414, reason="The address is too long")
+
+    def head(self, *given: Any) -> Any:
+        """Answer as to GET; the server leaves out what follows the headers."""
+        return self.get(*given)
 
 
 class MissingHandler(Guarded):
@@ -162,17 +206,21 @@ class ReferenceHandler(Guarded):
 class PageHandler(Guarded):
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
-        facts = {"palette": PALETTE, "markers": MARKERS, "strengths": STRENGTHS, "letters": LETTERS}
-        facts["tour"] = TOUR if page == "plane" else []
+        facts: dict[str, Any] = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS}
+        facts["strengths"] = STRENGTHS
+        facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS} if page == "plane" else {}
         self.render(
             f"{page}.html", page=page, version=__version__, ranges=RANGES, charts=CHART_NAMES,
-            letters=LETTERS, most_bytes=MOST_BYTES,
+            tools=TOOLS, letters=LETTERS, most_bytes=MOST_BYTES,
             facts=json.dumps(facts).replace("<", "\\u003c"),
         )  # fmt: skip
 
 
 class AssetHandler(Guarded, StaticFileHandler):
     """The scripts and styles."""
+
+    def head(self, path: str) -> Any:
+        return self.get(path, include_body=False)
 
 
 class ExportHandler(Guarded):
@@ -183,7 +231,7 @@ class ExportHandler(Guarded):
         theme = "dark" if self.get_query_argument("theme", "") == "dark" else "light"
         try:
             state = PlaneState.from_query(self.request.query)
-            text = await self.explorer.compute(make, state, theme)
+            text = await self.explorer.export(make, state, theme)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
         except TimeoutError as error:

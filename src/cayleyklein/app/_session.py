@@ -11,10 +11,13 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _state
 from cayleyklein.app._draw import Shape
+from cayleyklein.app._figures import without_point
 from cayleyklein.app._paths import sample_segments, see_path
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
 from cayleyklein.app._state import RANGES, PlaneState, rounded_point
+from cayleyklein.app._tools import Toolbox
 from cayleyklein.app._views import View
+from cayleyklein.app._worksheets import SHEETS, check_sheet
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
@@ -43,8 +46,9 @@ def run_command(session: Any, command: Any) -> Any:
     return action(**values)
 
 
-class PlaneSession:
+class PlaneSession(Toolbox):
     def __init__(self, query: str = "") -> None:
+        super().__init__()
         self.errors: list[str] = []
         try:
             self.state = PlaneState.from_query(query)
@@ -53,30 +57,31 @@ class PlaneSession:
             self.errors.append(f"The address was not understood: {error}")
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
+        self._moving: int | None = None
+        self.verdict: tuple[bool, str] | None = None
         self._pointer: tuple[str, list[Any]] | None = None
 
-    @property
-    def charts(self) -> tuple[str, ...]:
-        return (self.state.chart, *([self.state.second] if self.state.second else []))
-
     def view(self, index: int = 0) -> View:
-        return self.drafter.view(self.charts[-1 if index else 0])
+        return self.drafter.view(self.state.charts[-1 if index else 0])
 
     @property
     def drafter(self) -> Drafter:
         if self._drafter.state is not self.state:
-            self._drafter = Drafter(self.state)
+            self._drafter = Drafter(self.state, self._moving)
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
+        before = self.state
         self._pointer = None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
-            self.errors = []
+            self.errors, self.said, self.verdict = [], [], None
         try:
             for command in commands:
                 run_command(self, command)
         except CayleyKleinError as error:
             self.errors.append(str(error))
+        if self.state is not before and not self._pointer:
+            self._pointer = "", []  # what was told is not so any more
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
@@ -87,10 +92,12 @@ class PlaneSession:
             "chosen": list(state.chosen), "geometry": state.metric.geometry,
             "label": state.points[state.chosen[0]].label if state.points else 0,
             "cross": drafter.cross_ratio() if "cross" in state.shown else "",
-            "errors": self.errors, "notes": drafter.notes,
+            "errors": self.errors, "notes": drafter.notes, "said": self.said,
+            "tool": self.tool_answer(), "objects": self.objects_answer(),
+            "tiling": state.tiling and state.tiling._asdict(), "verdict": self.verdict,
         }  # fmt: skip
         if self._drawn is not state:
-            answer["pictures"] = [self._picture(chart) for chart in self.charts]
+            answer["pictures"] = [self._picture(chart) for chart in state.charts]
             self._drawn = state
         if self._pointer is not None:
             answer["readout"], answer["pointer"] = self._pointer
@@ -128,11 +135,15 @@ class PlaneSession:
 
     def do_delete(self) -> None:
         points, first = self.state.points, self.state.chosen[0]
-        self.state = replace(self.state, points=points[:first] + points[first + 1 :])
+        objects, lost = without_point(self.state.objects, first)
+        kept = points[:first] + points[first + 1 :]
+        self.state, self.picked = replace(self.state, points=kept, objects=objects), []
+        if lost:
+            self.tell_lost(f"Point {first + 1}", lost)
 
     def do_scatter(self, n: int, seed: int) -> None:
         points = _state.scatter(min(max(n, 1), _state.MAX_POINTS), abs(seed))
-        self.state = replace(self.state, points=points, chosen=(0, 1))
+        self.state = replace(self.state, points=points, chosen=(0, 1), objects=())
 
     def do_next(self, by: int) -> None:
         if self.state.points:
@@ -144,14 +155,26 @@ class PlaneSession:
         if index != first and 0 <= index < len(self.state.points):
             self.state = replace(self.state, chosen=(index, first))
 
-    def do_move(self, index: int, x: float, y: float, view: int, far: bool) -> None:
+    def do_move(
+        self, index: int, x: float, y: float, view: int, far: bool, dragged: bool = False
+    ) -> None:
         if not 0 <= index < len(self.state.points):
             return
+        self._moving = index if dragged else None
         place = self.view(view).from_screen([x, y], far_side=far)
         self._put(index, place, self.state.points[index].label)
         self._read(self.state.coordinates[index], f"point {index + 1}", index)
+        told = self.dependent_measures(index)
+        if told and self._pointer:
+            self._pointer = told, self._pointer[1]
         if index not in self.state.chosen:
             self.do_choose(index)
+
+    def do_drop(self) -> None:
+        """End a drag: draw what was left out of the picture meanwhile."""
+        if self._moving is not None:
+            self._moving = self._drawn = None
+            self._drafter = Drafter(self.state)
 
     def do_nudge(self, dx: float, dy: float) -> None:
         if self.state.points:
@@ -200,13 +223,18 @@ class PlaneSession:
         far = ", ".join(f"{distances[row]:.3f} to point {row + 1}" for row in rows)
         said = f"{name} = ({x[0]:.3f}, {x[1]:.3f})" + (f"; d = {far}" if far else "")
         start, shapes = np.broadcast_to(x, (len(rows), 2)), []
-        for index in range(len(self.charts)):
+        for index in range(len(state.charts)):
             view = self.view(index)
             seen = see_path(view, sample_segments(view, start, state.coordinates[rows]))
             dot = Shape("marks", view.to_screen(x[None]), "ink", 3.0)
             paths = (Shape("line", path, "ink", 1.0, (2, 2)) for path in seen)
             shapes.append([shape._asdict() for shape in (*paths, dot)])
         self._pointer = said, shapes
+
+    def do_check(self, sheet: int, answer: str = "") -> None:
+        if not 0 <= sheet < len(SHEETS):
+            raise InvalidInputError(f"There is no worksheet {sheet + 1}.")
+        self.verdict = check_sheet(sheet, self.drafter.construction, answer)
 
     def do_leave(self) -> None:
         self._pointer = "", []

@@ -11,6 +11,8 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_choice, as_real
+from cayleyklein.app._figures import Figure, read_figures
+from cayleyklein.app._tiling import Tiling, read_tiling
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
@@ -28,6 +30,7 @@ LAYERS = {  # and their names in a description
     "cross": "cross-ratio",
     "balls": "balls",
     "conic": "conic handles",
+    "power": "power diagram",
 }
 MAX_POINTS = 2000
 LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
@@ -37,7 +40,7 @@ RANGES = {  # lowest and highest value of every number; turn and tilt are of the
     "turn": (-180.0, 180.0), "tilt": (5.0, 90.0), "order": (1, 5),
 }  # fmt: skip
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
-DECIMALS = 4  # decimals of coordinates in an address; far below a pixel
+DECIMALS = 6  # decimals of numbers in an address: what is moved stays congruent, as far as it shows
 CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
 CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
@@ -71,6 +74,8 @@ class PlaneState:
     radius: float = 0.25
     shown: frozenset[str] = frozenset({"cells", "conic"})
     chosen: tuple[int, int] = (0, 1)
+    objects: tuple[Figure, ...] = ()
+    tiling: Tiling | None = None
 
     @cached_property
     def metric(self) -> CurvedMetric:
@@ -79,6 +84,14 @@ class PlaneState:
         factor = axes.T @ np.diag([1 / self.major, 1 / self.minor]) @ axes
         center = [self.center_x, self.center_y]
         return CurvedMetric(factor=factor, center=center, curvature=self.curvature)
+
+    @property
+    def charts(self) -> tuple[str, ...]:
+        return (self.chart, *filter(None, [self.second]))
+
+    @property
+    def objects_text(self) -> str:
+        return ";".join(figure.text for figure in self.objects)
 
     @cached_property
     def coordinates(self) -> Floats:
@@ -91,6 +104,11 @@ class PlaneState:
     def __post_init__(self) -> None:
         if len(self.points) > MAX_POINTS:
             raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
+        for figure in self.objects:
+            if figure.kind == "point" and figure.value not in range(len(self.points)):
+                raise InvalidInputError(
+                    f"There is no point number {figure.value:g} for {figure.name}."
+                )
         last = max(0, len(self.points) - 1)
         first, second = (min(max(i, 0), last) for i in self.chosen)
         if first == second:
@@ -110,9 +128,18 @@ class PlaneState:
                 values[name] = frozenset(as_choice(v[:20], name, tuple(LAYERS)) for v in layers)
             elif name == "chosen":
                 values[name] = tuple(int(i) for i in _numbers(str(value), name, 2))
+            elif name == "tiling":
+                values[name] = read_tiling(str(value))
+            elif name == "objects":
+                values[name] = read_figures(str(value))
             elif name == "points":
                 rows = filter(None, str(value).split(";"))
                 values[name] = tuple(rounded_point(*_numbers(row, name, 3)) for row in rows)
+        tiling = values.get("tiling", self.tiling)
+        if tiling and "curvature" in values and "tiling" not in values:
+            tiling = values["tiling"] = tiling.at_curvature(values["curvature"])
+        if tiling:
+            values["curvature"] = tiling.curvature
         return replace(self, **values)
 
     @classmethod
@@ -160,6 +187,10 @@ class PlaneState:
             "chosen": "{},{}".format(*self.chosen),
             "points": ";".join(points),
         }
+        if self.objects:
+            parts["objects"] = self.objects_text
+        if self.tiling:
+            parts["tiling"] = self.tiling.text
         return urlencode(parts, safe=",;")
 
     @classmethod

@@ -4,6 +4,7 @@ import io
 import re
 import warnings
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,16 +12,20 @@ import numpy as np
 from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, require
+from cayleyklein.app._draw import plural
 from cayleyklein.app._state import LETTERS, PlaneState
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables import TableEncoder, iter_table, split_target
+from cayleyklein.tables import TableEncoder, read_table, split_target
 
-MOST_BYTES = 1_000_000
-TABLE_ROWS, TABLE_COLUMNS, MOST_CLASSES = 3000, 100, len(LETTERS)
+MOST_BYTES = 5_000_000
+TABLE_ROWS, TABLE_COLUMNS, MOST_CLASSES = 20_000, 100, len(LETTERS)
+SAMPLED = 3000  # rows of a larger table that are learned from
+TABLE_SEED = 0  # of that sample, so that the code shown draws the same
 TARGET_NAMES = ("class", "label", "target", "species", "y")  # at first; or else the last column
 LARGEST_CELL = 1e100  # largest size of a number; the squares of larger ones may overflow
 SHOWN, MOST_NAME = 40, 255  # characters of a name or a cell that are shown, and of a file's name
+N_RANGES = 5  # ranges of a target of numbers that pictures tell apart
 
 
 class TableSource(NamedTuple):
@@ -30,7 +35,9 @@ class TableSource(NamedTuple):
     frame: Any
     target: str
     kind: str
-    options: str = ""
+    content: bytes = b""
+    header: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -42,7 +49,11 @@ class TableSource(NamedTuple):
 
 
 class PreparedTable(NamedTuple):
-    """Labelled rows for a learner: X of shape (n, d), the position of each row's class, names."""
+    """Rows for a learner: X of shape (n, d), and the labels or numbers to predict.
+
+    `y` is the position of each row's class, or of the range that its number is in, and `classes`
+    has their names.
+    """
 
     source: TableSource
     target: str
@@ -54,6 +65,19 @@ class PreparedTable(NamedTuple):
     columns: tuple[str, ...]
     classes: tuple[str, ...]
     notes: tuple[str, ...]
+    encoder: TableEncoder
+    edges: Floats | None = None  # between the ranges; None for classes
+
+    @property
+    def is_regression(self) -> bool:
+        return self.edges is not None
+
+    def codes_of(self, found: AnyArray) -> Ints:
+        """Return the positions of predicted classes, or of the ranges of predicted numbers."""
+        if self.edges is not None:
+            return np.searchsorted(self.edges, np.asarray(found, dtype=float)).astype(np.intp)
+        position = {name: i for i, name in enumerate(self.classes)}
+        return np.array([position[str(one)] for one in found], dtype=np.intp)
 
 
 def bundled_source(name: str) -> TableSource:
@@ -70,53 +94,104 @@ def points_source(points: str) -> TableSource:
     return TableSource("points.csv", frame, "class", "points")
 
 
-def read_source(text: str, name: str) -> TableSource:
-    pandas = require("pandas", "cli")
+def read_source(content: bytes, name: str) -> TableSource:
+    """Read a file as the command does; what it guessed becomes notes."""
     full_name, name = name[:MOST_NAME], name[:SHOWN]
-    file = io.BytesIO(text.encode("utf-8", "replace"))
-    if file.getbuffer().nbytes > MOST_BYTES:
+    if len(content) > MOST_BYTES:
         raise InvalidInputError(f"{name} is larger than {MOST_BYTES:,} bytes, the most read here.")
-    file.name = name
-    header = _has_header(text)
-    frame = pandas.concat(list(iter_table(file, header=header)))
+    header = _has_header(content)
+    frame, notes = _read(content, name, header)
     if len(frame.columns) > TABLE_COLUMNS or len(frame) > TABLE_ROWS:
         size = f"{len(frame):,} rows and {len(frame.columns)} columns"
         most = f"{TABLE_ROWS:,} rows and {TABLE_COLUMNS} columns are the most"
         raise InvalidInputError(f"{name} has {size}; {most}. Take a sample.")
     named = {str(column).lower(): str(column) for column in reversed(frame.columns)}
     target = next((named[n] for n in TARGET_NAMES if n in named), str(frame.columns[-1]))
-    return TableSource(full_name, frame, target, "upload", "" if header else ", header=False")
+    encoding = tuple(note for note in notes if "is read as" in note)
+    return TableSource(full_name, frame, target, "upload", content, header, encoding)
+
+
+def _read(content: bytes, name: str, header: bool, **options: Any) -> tuple[Any, tuple[str, ...]]:
+    file = io.BytesIO(content)
+    file.name = name
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = read_table(file, header=header, **options)
+    return frame, tuple(str(one.message) for one in caught)
 
 
 def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> PreparedTable:
     name, dropped = source.name[:SHOWN], tuple(c for c in drop if c != target)
-    rows, labels, n_unlabelled = split_target(source.frame, target)
-    rows = rows.drop(columns=list(dropped))
+    numbers = _numbers_of(source, target)
+    frame = source.frame
+    if source.kind == "upload" and numbers is None:
+        frame = _read(source.content, name, source.header, text=[target])[0]
+    labels: AnyArray
+    if numbers is None:
+        rows, words, n_unlabelled = split_target(frame, target)
+        labels = np.asarray(words).astype(str)
+    else:
+        known = np.isfinite(numbers)
+        rows, labels = frame[known].drop(columns=target), numbers[known]
+        n_unlabelled = int((~known).sum())
+    rows, notes = rows.drop(columns=list(dropped)), list(source.notes)
+    if len(rows) > SAMPLED:
+        notes.append(f"{SAMPLED:,} of {len(rows):,} rows are used, drawn at random")
+        pick = sampled_rows(len(rows))
+        rows, labels = rows.iloc[pick], labels[pick]
     if not rows.shape[1]:
         raise InvalidInputError("No column is left to learn from; choose two or more.")
-    labels = np.asarray(labels).astype(str)
-    classes, y = _class_codes(labels, target)
+    edges = None if numbers is None else _edges(labels)
+    classes, y = _class_codes(labels, target) if edges is None else _range_codes(labels, edges)
     with warnings.catch_warnings():  # the notes say what was guessed
         warnings.simplefilter("ignore")
         encoder = TableEncoder().fit(rows)
     X = encoder.transform(rows)
-    notes = [str(column) for column in encoder.columns_ if not column.is_plain]
+    notes += [str(column) for column in encoder.columns_ if not column.is_plain]
     if X.shape[1] < 2:
         said = f" ({'; '.join(notes)})" if notes else ""
         raise InvalidInputError(f"{name} has one column that can be used{said}; two are needed.")
     if np.abs(X).max() > LARGEST_CELL:
         raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST_CELL:g}; rescale them.")
     if n_unlabelled:
-        notes.append(f"{n_unlabelled} rows without a class in {target!r} are left out")
+        said = f"{plural(n_unlabelled, 'row')} without a value in {target!r}"
+        notes.append(f"{said} {'is' if n_unlabelled == 1 else 'are'} left out")
     columns = tuple(map(str, encoder.get_feature_names_out()))
-    made = (X, y, columns, classes, tuple(notes))
+    made = (X, y, columns, classes, tuple(notes), encoder, edges)
     return PreparedTable(source, target, dropped, rows, labels, *made)
+
+
+def sampled_rows(n: int) -> Ints:
+    return np.sort(np.random.default_rng(TABLE_SEED).permutation(n)[:SAMPLED])
+
+
+def _numbers_of(source: TableSource, target: str) -> Floats | None:
+    """Return the target as numbers, if it is one that has no classes."""
+    column = source.frame[target]
+    if source.kind != "upload" or column.dtype.kind != "f":
+        return None
+    numbers = np.asarray(column, dtype=float)
+    found = np.unique(numbers[np.isfinite(numbers)])
+    whole = (found == np.rint(found)).all()
+    return None if len(found) <= (MOST_CLASSES if whole else MOST_CLASSES // 2) else numbers
+
+
+def _edges(numbers: AnyArray) -> Floats:
+    parts = np.arange(1, N_RANGES) / N_RANGES
+    return np.unique(np.quantile(np.asarray(numbers, dtype=float), parts))
+
+
+def _range_codes(numbers: AnyArray, edges: Floats) -> tuple[tuple[str, ...], Ints]:
+    ends = [f"{edge:.4g}" for edge in edges]
+    between = [f"{low} to {high}" for low, high in pairwise(ends)]
+    names = (f"up to {ends[0]}", *between, f"above {ends[-1]}")
+    return names, np.searchsorted(edges, np.asarray(numbers, dtype=float)).astype(np.intp)
 
 
 def _class_codes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
     found = np.unique(labels)
     if not 2 <= len(found) <= MOST_CLASSES:
-        said = f"Column {target[:SHOWN]!r} has {len(found)} classes"
+        said = f"Column {target[:SHOWN]!r} has {plural(len(found), 'class')}"
         raise InvalidInputError(f"{said}; expected 2 to {MOST_CLASSES}.")
     # numbers in their order, then texts
     keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in found.tolist()]
@@ -130,11 +205,36 @@ def _class_codes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
     return tuple(classes), y
 
 
-def _has_header(text: str) -> bool:
+def read_rows(content: bytes, table: PreparedTable) -> Any:
+    """Read rows to predict: with a line of names, or cells in the order of the table's columns."""
+    names = [c for c in table.source.columns if c != table.target]
+    header = bool(set(_first_cells(content)) & set(names))
+    frame, _ = _read(content, "the rows", header)
+    if not header:
+        if len(frame.columns) not in (len(names), len(names) + 1):
+            said = f"{plural(len(names), 'cell')}, one for each of {', '.join(names)[:200]}"
+            raise InvalidInputError(f"A row has {len(frame.columns)} cells; expected {said}.")
+        order = names if len(frame.columns) == len(names) else table.source.columns
+        frame.columns = order
+    missing = [c for c in table.rows.columns if c not in frame.columns]
+    if missing:
+        raise InvalidInputError(f"The rows have no column {', '.join(map(repr, missing[:5]))}.")
+    return frame[list(table.rows.columns)]
+
+
+def _has_header(content: bytes) -> bool:
     """Say whether the first line holds names: its cells, but for a class, are not all numbers."""
-    first = text.lstrip("\ufeff \r\n").splitlines()[:1]
-    cells = re.split("[,;\t]", first[0]) if first else []
+    cells = _first_cells(content)
     return sum(map(_is_number, cells)) < max(len(cells) - 1, 1)
+
+
+def _first_cells(content: bytes) -> list[str]:
+    first = content[:100_000].lstrip(b"\xef\xbb\xbf \r\n").splitlines()[:1]
+    return (
+        [c.strip() for c in re.split("[,;\t]", first[0].decode("utf-8", "replace"))]
+        if first
+        else []
+    )
 
 
 def _is_number(cell: str) -> bool:

@@ -28,9 +28,10 @@ VIEWS = {  # titles, and the centre and half the width of the first window
     "klein": (("Klein", "Cartesian", "Gnomonic"), (0.0, 0.0, 1.6)),
     "poincare": (("Poincaré disc", "Cartesian, in z", "Stereographic"), (0.0, 0.0, 2.6)),
     "half-plane": (("Poincaré half-plane", "Cartesian, in z", "Stereographic"), (0.0, 0.0, 2.6)),
-    "hemisphere": (("Hemisphere", "Plane, tilted", "Sphere"), (0.0, -0.35, 1.6)),
+    "hemisphere": (("Hemisphere", "Plane, tilted", "Sphere"), (0.0, 0.0, 1.6)),
     "hyperboloid": (("Hyperboloid", "Plane, tilted", "Sphere"), (0.0, 0.2, 1.9)),
 }
+ROOM, WIDEST = 1.12, 2.6  # half the width around a surface, in its radii and at most
 # The window of a half-plane of K = -1 is raised by this; its edge is 1/√-K below the centre.
 HALF_PLANE_RISE = 1.1
 SURFACES = ("hemisphere", "hyperboloid")
@@ -60,6 +61,17 @@ class View:
         self._aim(math.radians(turn), math.radians(tilt))
         bowl = self._name == "hyperboloid"
         self.has_horizon = self.surface and tilt < (45.0 if bowl else STEEP)
+        if chart in SURFACES:
+            self._frame(bowl, math.radians(tilt))
+
+    def _frame(self, bowl: bool, tilt: float) -> None:
+        """Take a window that holds the surface; as K tends to 0, one around the centre."""
+        size = math.inf if self.sign == 0 else ROOM * self._scale
+        self.half_width = min(max(self.half_width, size), WIDEST)
+        if not bowl:  # the middle between the top of the dome and its rim, in radii
+            low, high = math.cos(tilt), math.sin(tilt)
+            share = min(1.0, WIDEST / size)
+            self.middle[1] = (1 - 2 * low - high) / 2 * min(size, WIDEST) / ROOM * share
 
     def _aim(self, turn: float, tilt: float) -> None:
         c, s, low, high = math.cos(turn), math.sin(turn), math.cos(tilt), math.sin(tilt)

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_count, as_real, require, warn_caller
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.meshes._plane import ConformalPlane, signed_areas
 from cayleyklein.meshes._polygon import read_region
 from cayleyklein.meshes._refine import Goal, Refinement
+from cayleyklein.meshes.conformal import ConformalPlane, signed_areas
 from cayleyklein.metrics import CurvedMetric
 
 

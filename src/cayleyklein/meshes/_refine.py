@@ -22,7 +22,7 @@ from scipy.spatial import Delaunay, cKDTree
 
 from cayleyklein._typing import Bools, Complexes, Floats, Ints
 from cayleyklein.geometry import lifts
-from cayleyklein.meshes import _plane as plane
+from cayleyklein.meshes import conformal as plane
 
 SHARP = math.radians(60.0)  # corners under this angle get concentric shells
 ON_CIRCLE = 1e-9  # relative distance from a circle within which a point is on it, and not in it

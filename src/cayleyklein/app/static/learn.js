@@ -9,6 +9,10 @@
   const FIRST = {loss: [0, 1], curvature: [-1, 1], accuracy: [0.9, 1]};
   const pictures = Object.fromEntries(PLACES.map((name) => [name, new Picture(one(`#picture-${name}`), {axes: ["", ""], equal: false})]));
   const charts = Object.fromEntries(LIVE.map((name) => [name, new Picture(one(`#live-${name}`), {axes: ["iteration", ""], equal: false})]));
+  const curves = Object.fromEntries(["calibration", "roc"].map((name) => {
+    const host = one(`#curve-${name}`);
+    return [name, new Picture(host, {axes: [host.dataset.x, host.dataset.y], equal: false})];
+  }));
   let series = {}, preview = {labels: [], classes: [], test: []};
 
   // -- controls
@@ -22,7 +26,18 @@
     const file = event.target.files[0], most = Number(event.target.dataset.most);
     if (!file) return;
     if (file.size > most) say([`${file.name} has ${file.size} bytes; ${most} are the most that is read here.`]);
-    else send({do: "upload", name: file.name, text: await file.text()});
+    else send({do: "upload", name: file.name, content: packed(await file.arrayBuffer())});
+    event.target.value = "";
+  });
+  const packed = (buffer) => { // bytes as text, whatever their encoding
+    const bytes = new Uint8Array(buffer), parts = [];
+    for (let i = 0; i < bytes.length; i += 30000) parts.push(String.fromCharCode(...bytes.subarray(i, i + 30000)));
+    return btoa(parts.join(""));
+  };
+  one("#predict").addEventListener("click", () => send({do: "predict", content: packed(new TextEncoder().encode(`${one("#rows").value}\n`))}));
+  one("#rows-file").addEventListener("change", async (event) => {
+    const file = event.target.files[0];
+    if (file) send({do: "predict", content: packed(await file.arrayBuffer())});
     event.target.value = "";
   });
 
@@ -76,6 +91,9 @@
     if (news.model) save(news.model);
     document.body.dataset.running = news.running ? "yes" : "no";
     one("#progress").hidden = !news.running;
+    if (Number(news.texts.share)) one("#progress").value = Number(news.texts.share);
+    else one("#progress").removeAttribute("value");
+    showPredictions(news.predictions);
     say(news.notes);
     keepAddress();
   });
@@ -132,7 +150,7 @@
     }
     if (best === picture.told) return;
     picture.told = best;
-    const text = best < 0 ? "Point at a row for its neighbours under the metric." : tell(picture, best);
+    const text = best < 0 ? "Point at a row for the training rows nearest to it." : tell(picture, best);
     picture.over = best < 0 ? [] : lit(picture, best);
     picture.drawOver();
     one("#row").textContent = text;
@@ -147,7 +165,7 @@
     const found = picture.neighbors[i], k = found.length;
     if (found[0] < 0) return `${start}: outside the domain of the metric.`;
     const near = found.map((other, j) => `row ${other + 1} (${nameOf(other)}, d = ${picture.distances[i * k + j].toPrecision(3)})`);
-    return `${start}. Nearest: ${near.join(", ")}.`;
+    return `${start}. Nearest training rows: ${near.join(", ")}.`;
   }
 
   function lit(picture, i) {
@@ -209,8 +227,15 @@
 
   // -- results
 
-  function showResults({confusion, weights, trials, planes}) {
+  function showResults({confusion, weights, trials, planes, curves: told}) {
     showConfusion(confusion);
+    one("#curves").hidden = !told.roc;
+    for (const [name, {shapes, text}] of Object.entries(told)) {
+      if (one(`#about-${name}`).textContent === text && curves[name].shapes.length) continue;
+      one(`#about-${name}`).textContent = text;
+      curves[name].shapes = shapes;
+      curves[name].reframe([0, 0, 1.02, 1.03]);
+    }
     one("#weights-card").hidden = weights.length === 0;
     const most = Math.max(...weights.map((w) => w[1]), 1e-12);
     one("#weights").replaceChildren(...weights.slice(0, 20).map(([name, weight]) => {
@@ -222,17 +247,26 @@
       return line;
     }));
     one("#trials-card").hidden = trials.length === 0;
-    const head = row(["candidate", "neighbours", "log loss", "accuracy"].map((name) => cell("th", name, "col")));
-    one("#trials").replaceChildren(head, ...trials.map(([name, k, loss, right]) =>
-      row([cell("th", name, "row"), cell("td", k), cell("td", loss.toFixed(3)), cell("td", `${(100 * right).toFixed(1)} %`)])));
+    const head = row(["candidate", "neighbours", ...(trials[0]?.[2] ?? []).map(([name]) => name)].map((name) => cell("th", name, "col")));
+    one("#trials").replaceChildren(head, ...trials.map(([name, k, scores]) =>
+      row([cell("th", name, "row"), cell("td", k), ...scores.map(([, value]) => cell("td", value.toFixed(3)))])));
     one("#planes").replaceChildren(...(planes.length ? ["Open in the plane: "] : []), ...planes.flatMap(([name, query]) =>
-      [element("a", name, {href: `/?${query}`, className: "open"}), " "]));
+      [element("a", name, {href: `/?${query}`, className: "open", target: "_blank", rel: "noopener"}), " "]));
+  }
+
+  function showPredictions(found) {
+    const place = one("#predictions"), wanted = JSON.stringify(found);
+    if (place.dataset.shown === wanted) return;
+    place.dataset.shown = wanted;
+    place.replaceChildren(...(found ? [row(found.names.map((name) => cell("th", name, "col"))), ...found.rows.map((cells) => row(cells.map((text) => cell("td", text))))] : []));
   }
 
   function showConfusion(table) {
     const place = one("#confusion");
     if (!table) return place.replaceChildren(element("caption", "After a fit: how many test rows of each class were given which class."));
     const most = Math.max(1, ...table.counts.flat());
+    const longest = Math.max(...table.names.map((name) => name.length));
+    place.className = table.names.length > 6 || longest > 10 ? (longest > 3 ? "many tall" : "many") : "";
     const head = element("thead"), body = element("tbody");
     const title = (th, name) => { th.title = name; th.className = "name"; return th; };
     head.append(row([cell("th", "true \\ predicted", "col"), ...table.names.map((name) => title(cell("th", name, "col"), name))]));

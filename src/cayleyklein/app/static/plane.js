@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {one, all, facts, send, listeners, ahead, say, Picture, theme, stored, store, copy, keepAddress, travel, tour} = explorer;
+  const {one, all, element, facts, send, listeners, ahead, say, Picture, theme, stored, store, copy, keepAddress, travel, tour} = explorer;
   const REACH = 16; // pixels from a point at which it is grabbed
   const STEP = 0.02; // of the view, for an arrow key
   const DEGREES = 0.4; // of the camera for a pixel
@@ -39,6 +39,11 @@
     active = view;
     if (fingers.size === 2) { drag = {kind: "pinch"}; return; }
     if (event.button !== 0) return;
+    const tool = answer.tool?.name ?? "hand";
+    if (tool === "move" || tool === "turn") {
+      drag = {kind: "shift", begun: false, view, start: [px, py], last: [px, py], travelled: false};
+      return;
+    }
     const point = nearest(view, view.points, px, py), handle = point < 0 ? nearest(view, view.handles, px, py) : -1;
     if (point >= 0) drag = {kind: "point", index: point, far: view.away[point] !== 0};
     else if (handle >= 0) drag = {kind: "handle", name: HANDLES[handle]};
@@ -61,13 +66,25 @@
     drag.travelled = true;
     moved ??= event.timeStamp;
     const [x, y] = view.toData(px, py);
-    if (drag.kind === "point") send({do: "move", index: drag.index, x, y, view: index, far: drag.far}, "drag");
+    if (drag.kind === "point") send({do: "move", index: drag.index, x, y, view: index, far: drag.far, dragged: true}, "drag");
+    else if (drag.kind === "shift") shift(view, index, x, y);
     else if (drag.kind === "handle") send({do: "handle", name: drag.name, x, y}, "drag");
     else if (drag.kind === "camera") turnTo(drag.turn - DEGREES * (px - drag.start[0]), drag.tilt + DEGREES * (py - drag.start[1]));
     else view.pan(px - drag.last[0], py - drag.last[1]);
     if (drag.kind !== "point") send({do: "hover", x, y, view: index}, "hover");
     drag.last = [px, py];
   }
+
+  function shift(view, index, x, y) { // an isometry, from where the drag began
+    if (!drag.begun) {
+      const [x0, y0] = view.toData(...drag.start);
+      drag.begun = true;
+      send({do: "shift", x: x0, y: y0, view: index, begin: true});
+    }
+    send({do: "shift", x, y, view: index, begin: false}, "drag");
+  }
+
+  const constructing = () => Boolean(answer.tool?.needs);
 
   function turnTo(turn, tilt) { // a turn wraps around and a tilt ends at its range
     const {min, max} = one("#tilt"), wrapped = ((turn + 180) % 360 + 360) % 360 - 180;
@@ -85,14 +102,22 @@
 
   function up(event) {
     fingers.delete(event.pointerId);
-    if (drag && !drag.travelled && drag.kind === "point") send({do: "choose", index: drag.index});
+    if (drag && !drag.travelled && drag.view && constructing()) pick(drag.view, ...drag.start);
+    else if (drag && !drag.travelled && drag.kind === "point") send({do: "choose", index: drag.index});
+    if (drag?.travelled && drag.kind === "point") send({do: "drop"});
     drag = null;
     moved = null;
     showLinks();
     keepAddress();
   }
 
+  function pick(view, px, py) {
+    const [x, y] = view.toData(px, py), [edge] = view.toData(px + REACH, py);
+    send({do: "pick", x, y, view: views.indexOf(view), reach: edge - x});
+  }
+
   function add(view, event) {
+    if (answer.tool?.name !== "hand") return;
     const [px, py] = spot(view, event);
     if (nearest(view, view.points, px, py) >= 0) return;
     const [x, y] = view.toData(px, py);
@@ -139,6 +164,8 @@
   function key(view, event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "0") return view.fit(view.points);
+    if (event.key === "Escape" && answer.tool?.name !== "hand") return send({do: "tool", name: "hand"});
+    if (event.key === "Enter" && constructing()) return send({do: "take", name: ""});
     const command = KEYS[event.key], slider = SLIDES[event.key];
     if (!command && !slider) return;
     event.preventDefault();
@@ -177,11 +204,21 @@
     note = "Points, conic, curvature, views and layers are as at the start. Undo brings yours back.";
   });
   let note = null; // said with the next answer
+  let pointed = false; // whether the readout tells of a place
   one("#scatter").addEventListener("change", (event) => {
     const n = Number(event.target.value);
     if (n) send({do: "scatter", n, seed: Math.floor(Math.random() * 2 ** 31)});
     event.target.value = "";
   });
+  for (const button of all("[data-tool]")) button.addEventListener("click", () => send({do: "tool", name: button.dataset.tool}));
+  one("#candidates").addEventListener("change", (event) => event.target.value && send({do: "take", name: event.target.value}));
+  const tile = (edge) => {
+    const [p, q] = (one("#tiling").value || "0,3").split(",").map(Number);
+    send({do: "tile", p, q, depth: Number(one("#tile-depth").value) || 4, edge}, "tile");
+  };
+  one("#tiling").addEventListener("change", () => tile(0));
+  one("#tile-depth").addEventListener("input", () => tile(answer.tiling?.edge ?? 0));
+  one("#tile-edge").addEventListener("input", (event) => tile(Number(event.target.value)));
   one("#undo").addEventListener("click", () => travel(-1));
   one("#redo").addEventListener("click", () => travel(1));
   for (const button of all("[data-zoom]")) button.addEventListener("click", () => active.zoom(Number(button.dataset.zoom)));
@@ -273,12 +310,147 @@
     one("#geometry").textContent = news.geometry;
     const chosen = [...new Set(news.chosen)].map((i) => i + 1).join(" and ");
     one("#count").textContent = news.count ? `${news.count}, chosen ${chosen}` : "none yet";
-    if (news.readout !== undefined) one("#readout").textContent = news.readout || "Point at the drawing for distances.";
+    const last = news.objects.find(({kind}) => !["point", "midpoint", "meet", "reflection"].includes(kind)); // told while nothing is pointed at
+    const idle = last ? `${last.name}: ${last.measure}` : "Point at the drawing for distances.";
+    if (news.readout !== undefined) pointed = news.readout !== "";
+    if (news.readout !== undefined || !pointed) one("#readout").textContent = news.readout || idle;
     one("#cross").textContent = news.cross;
     one("#notes").textContent = news.notes.join(" ");
-    say(note && !news.errors.length ? [note] : news.errors);
+    say(news.errors.length ? news.errors : note ? [note] : news.said);
+    showTool(news.tool);
+    showObjects(news.objects);
+    showTiling(news.tiling);
+    if (news.verdict) showVerdict(news.verdict);
     if (!ahead()) note = null;
   }
+
+  // -- tools and objects
+
+  function showTool(tool) {
+    for (const button of all("[data-tool]")) button.setAttribute("aria-pressed", String(button.dataset.tool === tool.name));
+    if (!document.activeElement?.closest(".construct")) for (const button of buttons) button.tabIndex = button.dataset.tool === tool.name ? 0 : -1;
+    one("#prompt-row").hidden = !tool.needs;
+    if (one("#prompt").textContent !== tool.prompt) one("#prompt").textContent = tool.prompt;
+    const select = one("#candidates"), wanted = tool.candidates.join();
+    select.parentElement.hidden = tool.candidates.length === 0;
+    if (select.dataset.names !== wanted) {
+      select.dataset.names = wanted;
+      select.replaceChildren(new Option("…", ""), ...tool.candidates.map((name) => new Option(name, name)));
+    }
+    select.value = "";
+    for (const view of views) view.host.style.cursor = tool.needs ? "crosshair" : tool.name === "hand" ? view.host.style.cursor : "move";
+  }
+
+  const buttons = all(".construct [data-tool]"); // one stop of the Tab key; arrows go along them
+  one(".construct").addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(document.activeElement);
+    const by = {ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1}[event.key];
+    if (at < 0 || !by) return;
+    event.preventDefault();
+    const next = buttons[(at + by + buttons.length) % buttons.length];
+    buttons[at].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+
+  let listed = "";
+  function showObjects(objects) {
+    one("#objects-card").hidden = objects.length === 0;
+    const wanted = JSON.stringify(objects.map(({measure, ...rest}) => rest)), place = one("#objects");
+    if (listed !== wanted && !place.contains(document.activeElement?.closest("input"))) {
+      listed = wanted;
+      const focus = document.activeElement?.closest(".object")?.dataset.name, which = document.activeElement?.dataset.part;
+      place.replaceChildren(...objects.map(objectRow));
+      if (focus) [...place.children].find((row) => row.dataset.name === focus)?.querySelector(`[data-part=${which}]`)?.focus();
+    }
+    objects.forEach(({measure}, i) => { const said = place.children[i]?.children[2]; if (said && said.lastChild.data !== measure) said.lastChild.data = measure; });
+  }
+
+  function objectRow(object) {
+    const {name, title, color, hidden, kind, value} = object;
+    const row = element("div", "", {className: "object"}), said = element("span", `${title}: `);
+    Object.assign(row.dataset, {name, hidden: hidden ? "1" : "0"});
+    const change = (part, to) => send({do: "figure", name, part, value: to});
+    const label = (made, part, text) => { made.dataset.part = part; made.setAttribute("aria-label", `${text} ${name}`); return made; };
+    const rename = label(element("input", "", {value: name, maxLength: 12}), "name", "Name of");
+    rename.addEventListener("change", () => { const to = rename.value; rename.blur(); listed = ""; change("name", to); });
+    const hues = label(element("select"), "color", "Colour of");
+    hues.append(...Object.entries(facts.hues).map(([key, text]) => new Option(text, key, false, key === color)));
+    hues.addEventListener("change", () => change("color", hues.value));
+    const eye = label(element("button", hidden ? "Show" : "Hide", {type: "button"}), "hidden", hidden ? "Show" : "Hide");
+    eye.addEventListener("click", () => change("hidden", hidden ? "0" : "1"));
+    const gone = label(element("button", "×", {type: "button"}), "remove", "Remove");
+    gone.addEventListener("click", () => send({do: "remove", name}));
+    if (kind === "ball") {
+      const radius = label(element("input", "", {type: "number", min: 0.01, step: 0.01, value}), "value", "Radius of");
+      radius.addEventListener("change", () => { const to = radius.value; radius.blur(); change("value", to); });
+      said.append(radius);
+    }
+    said.append("");
+    said.append(document.createTextNode(" "));
+    row.append(rename, hues, said, eye, gone);
+    return row;
+  }
+
+  function showTiling(tiling) {
+    one("#tiling-about").textContent = tiling ? "K follows from the edge" : "";
+    for (const name of ["depth", "edge"]) {
+      const slider = one(`#tile-${name}`), told = slider.nextElementSibling;
+      slider.disabled = !tiling;
+      if (tiling && !ahead()) slider.value = tiling[name];
+      told.textContent = tiling ? tiling[name].toFixed(name === "depth" ? 0 : 2) : "";
+    }
+    if (!ahead()) one("#tiling").value = tiling ? `${tiling.p},${tiling.q}` : "";
+  }
+
+  // -- worksheets
+
+  let sheet = null;
+  one("#sheets").append(...facts.sheets.map(({title}, i) => new Option(`${i + 1}. ${title}`, i)));
+  one("#sheets").addEventListener("change", (event) => event.target.value && showSheet(Number(event.target.value)));
+
+  function showSheet(index) {
+    sheet = index;
+    const {title, question, hint, choices, scene} = facts.sheets[index];
+    hideTour();
+    refit = true;
+    one("#sheet").hidden = false;
+    one("#hint").hidden = true;
+    one("#sheets").value = index;
+    one("#sheet-title").textContent = `${index + 1}. ${title}`;
+    one("#sheet-question").textContent = question;
+    one("#sheet-hint").textContent = hint;
+    one("#sheet details").open = false;
+    one("#sheet-next").hidden = index + 1 === facts.sheets.length;
+    one("#sheet-check").hidden = Boolean(choices);
+    one("#verdict").textContent = "";
+    one("#verdict").dataset.right = "";
+    one("#sheet-choices").replaceChildren(...(choices ?? []).map(([value, text]) => {
+      const button = element("button", text, {type: "button"});
+      button.addEventListener("click", () => send({do: "check", sheet, answer: value}));
+      return button;
+    }));
+    send({do: "load", query: scene});
+    send({do: "tool", name: "hand"});
+    one("#sheet-title").focus({preventScroll: true});
+    one("#sheet").scrollIntoView({block: "nearest"});
+  }
+
+  function showVerdict([right, text]) {
+    one("#verdict").textContent = text;
+    one("#verdict").dataset.right = right ? "yes" : "no";
+  }
+
+  function closeSheet() {
+    sheet = null;
+    one("#sheet").hidden = true;
+    one("#sheets").value = "";
+  }
+
+  one("#sheet-check").addEventListener("click", () => send({do: "check", sheet, answer: ""}));
+  one("#sheet-again").addEventListener("click", () => showSheet(sheet));
+  one("#sheet-next").addEventListener("click", () => showSheet(sheet + 1));
+  one("#sheet-close").addEventListener("click", closeSheet);
 
   const exportAddress = (file) => `/export/${file}?${answer.query}&theme=${theme()}`;
   function showLinks() { // long addresses, so not at every step of a drag
@@ -294,8 +466,8 @@
       image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
       await image.decode();
     } catch { return say(["The picture could not be made: the server does not answer."]); }
-    const canvas = Object.assign(document.createElement("canvas"), {width: 1440, height: 1440});
-    canvas.getContext("2d").drawImage(image, 0, 0, 1440, 1440);
+    const canvas = Object.assign(document.createElement("canvas"), {width: 2 * image.width, height: 2 * image.height});
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     const link = Object.assign(document.createElement("a"), {download: "plane.png", href: canvas.toDataURL("image/png")});
     link.click();
   }
@@ -315,6 +487,7 @@
     at = index;
     refit = true;
     stop();
+    closeSheet();
     const tour = facts.tour[index];
     one("#tour").hidden = false;
     one("#hint").hidden = true;
