@@ -27,7 +27,7 @@ KINDS_HELP = (
 )
 TaskChoice = StrEnum("TaskChoice", {"auto": "auto", "class_": "class", "number": "number"})
 TASK_HELP = "What to predict: a class or a number; by default by the values of the target."
-ModelChoice = StrEnum("ModelChoice", ["auto", "neighbors"])
+ModelChoice = StrEnum("ModelChoice", ["auto", "neighbors", "kernel"])
 GeometryChoice = StrEnum(
     "GeometryChoice", ["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
 )
@@ -175,6 +175,14 @@ def facts_of(model: "TableModel", path: Path) -> dict[str, Any]:
     }
 
 
+def how_text(model: "TableModel", values: dict[str, Any]) -> str:
+    rows = counted(values["rows"], "row")
+    if hasattr(model.estimator_, "part_weights_"):
+        parts = (f"{name} {w:.2f}" for name, w in model.estimator_.part_weights_.items())
+        return f"kernel machines and votes of {rows}: {', '.join(parts)}"
+    return f"{values['neighbors']} nearest of {rows}"
+
+
 def target_text(values: dict[str, Any]) -> str:
     if values["task"] == "number":
         low, middle, high = (f"{value:.6g}" for value in values["numbers"].values())
@@ -218,7 +226,7 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     n_used = sum(column.kind != "unused" for column in columns)
     facts = [
         ["predicts", target_text(values)],
-        ["by", f"{values['neighbors']} nearest of {counted(values['rows'], 'row')}"],
+        ["by", how_text(fitted, values)],
         ["metric", f"{metric_text(fitted)} (asked for: {fitted.geometry})"],
         ["learned from", plain_text(fitted) or learning],
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],

@@ -22,6 +22,7 @@ from sklearn.svm import SVC, SVR
 
 from cayleyklein._validation import as_choice, as_texts
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import CurvedLMNN
 from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
 
@@ -118,6 +119,11 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
 METHODS = {
     BASELINE: _scaled("standardised k-NN"),
     AUTO: _curved("auto", "auto"),
+    "kernel": Method(
+        "kernel machines",
+        lambda *_: CurvedKernelClassifier(random_state=SEED),
+        lambda _: CurvedKernelRegressor(random_state=SEED),
+    ),
     "flat": _curved("flat LMNN", "flat"),
     "elliptic": _curved("elliptic", "elliptic"),
     "hyperbolic": _curved("hyperbolic", "hyperbolic"),
@@ -140,7 +146,7 @@ METHODS = {
     **{package: _lmnn_of(package) for package in PEERS},
 }
 COMPARED = (  # default methods of `compare`
-    BASELINE, AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest", "svm",
+    BASELINE, "kernel", AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest", "svm",
 )  # fmt: skip
 REPRODUCED = (  # default methods of `reproduce`
     "flat", "elliptic", "hyperbolic", "mixed", "paper-flat", "paper-elliptic", "paper-hyperbolic",

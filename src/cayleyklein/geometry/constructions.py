@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry._charts import from_chart
 from cayleyklein.geometry.bisectors import Hyperplane
+from cayleyklein.geometry.charts import from_chart
 from cayleyklein.geometry.geodesics import log_map, metric_tensor, transvection
 from cayleyklein.geometry.lifts import cosine, distance_from_sqchord, sine
 from cayleyklein.geometry.projective._cross_ratio import apply_collineation

@@ -116,6 +116,8 @@ default="auto"
     classes_ : ndarray
     part_weights_ : dict of float
         The weight of each part that counts, by its name.
+    part_shares_ : dict of float
+        The share of each part in the spread of the scores.
     metric_ : CurvedMetric, MixedMetric, ProductMetric or None
         The metric, of ranks where ``columns_`` is "ranks"; None where no part needs one.
     learner_ : estimator or None

@@ -25,7 +25,7 @@ from cayleyklein.kernels.columns import ColumnDistance
 from cayleyklein.kernels.fitting import FittedSum, Task, fit_by_folds
 from cayleyklein.kernels.machine import GAMMAS, RIDGES, KernelMachine
 from cayleyklein.kernels.many_rows import fit_many
-from cayleyklein.kernels.parts import PARTS, VOTES, PartFitter, counted_rows
+from cayleyklein.kernels.parts import PARTS, VOTING, PartFitter, counted_rows
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows
 from cayleyklein.metrics.combined import Metric
@@ -159,12 +159,10 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
 
     def _scores(self, X: Any) -> dict[str, Any]:
         """Return the scores (m, t) of each part that counts, for checked rows."""
-        ranks, parts = self._sum.ranks, self._sum.parts
-        if ranks is not None:
-            X = on_blocks(ranks.transform, X)
+        X, parts = self.seen_rows(X), self._sum.parts
         scores = {}
         for name in self.part_weights_:
-            if name in VOTES:
+            if name in VOTING:
                 scores[name] = self._task.final_votes(parts.voters[name], X)
             else:
                 machine: KernelMachine = parts.machines[name]
@@ -175,6 +173,25 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         """Return the weighted sum (m, t) of the scores of checked rows."""
         scores = self._scores(X)
         return sum(weight * scores[name] for name, weight in self.part_weights_.items())
+
+    def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> Any:
+        """Return the distances and the rows of the nearest neighbours in the metric, nearest first.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        n_neighbors : int, optional
+            By default those that vote.
+        """
+        rows = self.seen_rows(self._checked(X))
+        if "neighbors" not in self._sum.parts.voters:
+            raise InvalidInputError('kneighbors needs the part "neighbors".')
+        return self._sum.parts.voters["neighbors"].kneighbors(rows, n_neighbors)
+
+    def seen_rows(self, X: Any) -> Any:
+        """Return checked rows as the parts see them: as they are, or as scores of ranks."""
+        ranks = self._sum.ranks
+        return X if ranks is None else on_blocks(ranks.transform, X)
 
     # -- explaining -----------------------------------------------------------------
 
@@ -233,8 +250,7 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         The score is the product of the machines' sum (t,) with a direction (t,). It is linear in
         the targets, and what it is made of adds up to it, but for the offset.
         """
-        ranks = self._sum.ranks
-        query = row[None] if ranks is None else ranks.transform(row[None])
+        query = self.seen_rows(row[None])
         effects: dict[int, float] = {}
         for name, machine in self._sum.parts.machines.items():
             weight = self.part_weights_.get(name, 0.0)

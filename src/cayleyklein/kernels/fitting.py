@@ -20,7 +20,7 @@ from cayleyklein.kernels.columns import NormalScores
 from cayleyklein.kernels.machine import EXACT_POINTS, Tuning
 from cayleyklein.kernels.parts import (
     LEARNED,
-    VOTES,
+    VOTING,
     FittedParts,
     PartFitter,
     counted_rows,
@@ -82,7 +82,7 @@ class HeldOut(NamedTuple):
         """Choose the numbers of neighbours; scores of votes are (n_numbers, m, t)."""
         truth, shares = task.truth(rows.target), rows.weights / rows.weights.sum()
         scores, numbers = dict(scores), {}
-        for name in VOTES & set(scores):
+        for name in VOTING & set(scores):
             losses = [task.summing.losses(each, truth) @ shares for each in scores[name]]
             best = int(np.argmin(losses))
             numbers[name], scores[name] = NEIGHBORS[best], scores[name][best]
@@ -125,7 +125,7 @@ class FittedSum:
         """Weigh the parts by how they did on held-out rows."""
         found = dict(zip(names, held_out.weights(task, names).tolist(), strict=True))
         weights = {name: weight for name, weight in found.items() if weight > 0} or found
-        selection = describe(task, held_out, names, "ranks: " if ranks else "")
+        selection = told_selection(task, held_out, names, "ranks: " if ranks else "")
         return cls(
             weights, parts, metric, learner, ranks, selection, held_out.n_neighbors, held_out
         )
@@ -198,7 +198,7 @@ def fit_candidate(
     if held_out is not None:
         return FittedSum.of(task, fitter.names, held_out, parts, metric, learner, ranks)
     names, n = fitter.names, len(points.X)
-    numbers = {name: task.default_neighbors(n) for name in names if name in VOTES}
+    numbers = {name: task.default_neighbors(n) for name in names if name in VOTING}
     reason = f"too few distinct rows, {n}, to hold some out"
     selection = Selection(" + ".join(names), reason, max(numbers.values(), default=0))
     weights = dict(zip(names, task.summing.start(names).tolist(), strict=True))
@@ -273,7 +273,7 @@ def split_given(
         yield train, rows
 
 
-def describe(task: Task, held_out: HeldOut, names: tuple[str, ...], prefix: str) -> Selection:
+def told_selection(task: Task, held_out: HeldOut, names: tuple[str, ...], prefix: str) -> Selection:
     """Say how each part did alone, and all together."""
     trials = {}
     for some in [*((name,) for name in names), names]:

@@ -41,7 +41,7 @@ SHARES = (0.5, 1.0)
 JITTER = 1e-12
 """Relative growth of the diagonal of A + λK, whose least eigenvalues may be lost to rounding."""
 
-FAN_IN = 8
+SUMS_AT_A_TIME = 8
 """Sums of blocks that are added at a time on a cluster."""
 
 
@@ -101,7 +101,7 @@ def sum_blocks(kernel: LandmarkKernel, rows: GivenRows, targets: Floats) -> Bloc
         for X, start, end in zip(rows.X.blocks, rows.X.starts, ends, strict=True)
     ]
     while len(found) > 1:
-        groups = [found[at : at + FAN_IN] for at in range(0, len(found), FAN_IN)]
+        groups = [found[at : at + SUMS_AT_A_TIME] for at in range(0, len(found), SUMS_AT_A_TIME)]
         found = [_distributed.task(_added, group) for group in groups]
     return cast(BlockSums, _distributed.compute(found[0], doing="adding up the rows")[0])
 

@@ -28,7 +28,7 @@ from cayleyklein.kernels.machine import (
     fit_machine,
     weigh_columns,
 )
-from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, pool_rows
+from cayleyklein.kernels.parts import LEARNED, VOTING, FittedParts, PartFitter, pool_rows
 from cayleyklein.learning import sampling
 from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.metrics.combined import Metric
@@ -80,7 +80,7 @@ def fit_many(
     }
     machines: dict[str, KernelMachine] = {}
     for name in fitter.names:
-        if name in VOTES:
+        if name in VOTING:
             continue
         distance: Distance = MetricDistance(cast(Metric, metric))
         if name == "columns":

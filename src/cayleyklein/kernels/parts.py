@@ -29,7 +29,7 @@ PARTS = ("metric", "columns", "neighbors", "plain")
 """Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
 """
 
-VOTES, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
+VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
 """Parts that are votes of neighbours, and parts that need the metric."""
 
 
@@ -104,7 +104,7 @@ class PartFitter:
         """Fit the parts to rows in memory and their points; without tunings, γ and λ are chosen."""
         machines = {}
         for name in self.names:
-            if name in VOTES:
+            if name in VOTING:
                 continue
             distance: Distance
             if name == "columns":
@@ -120,7 +120,7 @@ class PartFitter:
         found = {}
         for name in self.names:
             if name == "plain":
-                found[name] = self.make_neighbors(given, plain_metric(given))
+                found[name] = self.make_neighbors(given, standard_metric(given))
             elif name == "neighbors":
                 found[name] = self.make_neighbors(given, cast(Metric, metric))
         return found
@@ -133,7 +133,7 @@ class PartFitter:
         return np.asarray(np.sqrt(np.mean(found, axis=0)))
 
 
-def plain_metric(given: GivenRows) -> CurvedMetric:
+def standard_metric(given: GivenRows) -> CurvedMetric:
     """Return the flat metric of standardised columns; of Dask rows by a sample."""
     X, _, weights = given.draw(PLAIN_ROWS, 1, np.random.default_rng(0))
     return CurvedMetric(factor=standard_weights(X, weights))

@@ -121,6 +121,8 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
     ----------
     part_weights_ : dict of float
         The weight of each part that counts, by its name.
+    part_shares_ : dict of float
+        The share of each part in the spread of the scores.
     metric_ : CurvedMetric, MixedMetric, ProductMetric or None
         The metric, of ranks where ``columns_`` is "ranks"; None where no part needs one.
     learner_ : estimator or None
@@ -289,10 +291,10 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
 
     def _spreads(self, rows: Floats) -> Floats:
         """Return the standard deviations (m, 1) of the machines at checked rows, in units of σ."""
-        ranks, machines = self._sum.ranks, self._sum.parts.machines
+        machines = self._sum.parts.machines
         if not (machines and self._judged):
             return np.ones((len(rows), 1))
-        X = rows if ranks is None else ranks.transform(rows)
+        X = self.seen_rows(rows)
         found = [machine.variances(X) for machine in machines.values()]
         return np.asarray(np.sqrt(np.mean(found, axis=0))[:, None])
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, softmax
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein.kernels.parts import VOTES
+from cayleyklein.kernels.parts import VOTING
 
 STEEPNESS = 1.5
 """Weight of a machine of class labels where no row was held out; its scores are about ±1."""
@@ -94,7 +94,7 @@ class NumberSum(ScoreSum):
     """Predicted numbers (m, t), in units of each target's standard deviation."""
 
     def start(self, names: tuple[str, ...]) -> Floats:
-        return start_weights(names, 1 / max(1, len(set(names) - VOTES)))
+        return start_weights(names, 1 / max(1, len(set(names) - VOTING)))
 
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         error = truth - np.tensordot(start, scores, 1)
@@ -112,5 +112,5 @@ class NumberSum(ScoreSum):
 
 def start_weights(names: tuple[str, ...], machine: float) -> Floats:
     """Return the weights of parts before any row is held out: votes count where they are alone."""
-    votes = 0.0 if set(names) - VOTES else 1 / len(names)
-    return np.array([votes if name in VOTES else machine for name in names])
+    votes = 0.0 if set(names) - VOTING else 1 / len(names)
+    return np.array([votes if name in VOTING else machine for name in names])

@@ -11,18 +11,17 @@ from cayleyklein.kernels.classifier import CurvedKernelClassifier, LabelTask
 from cayleyklein.kernels.columns import ColumnDistance, NormalScores
 from cayleyklein.kernels.fitting import FittedSum
 from cayleyklein.kernels.machine import KernelMachine, MetricDistance, Tuning
-from cayleyklein.kernels.parts import PARTS, VOTES, FittedParts, PartFitter
+from cayleyklein.kernels.parts import PARTS, VOTING, FittedParts, PartFitter
 from cayleyklein.kernels.regressor import CurvedKernelRegressor, NumberTask
 from cayleyklein.kernels.score_weights import LabelSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.selection.trials import Selection
 
-State = dict[str, Any]
 ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
 
 
-def kernel_state(model: CurvedKernelClassifier | CurvedKernelRegressor) -> State:
+def kernel_state(model: CurvedKernelClassifier | CurvedKernelRegressor) -> dict[str, Any]:
     """Return what a model has learned, but for its rows, targets, weights and metric."""
     found, task = model._sum, model._task
     ranks = found.ranks
@@ -50,7 +49,7 @@ def kernel_state(model: CurvedKernelClassifier | CurvedKernelRegressor) -> State
 
 
 def restore_kernel(
-    model: CurvedKernelClassifier | CurvedKernelRegressor, state: State, given: GivenRows,
+    model: CurvedKernelClassifier | CurvedKernelRegressor, state: dict[str, Any], given: GivenRows,
     metric: Metric | None,
 ) -> None:  # fmt: skip
     """Give an unfitted model what another one has learned, with the same rows and metric."""
@@ -81,7 +80,7 @@ def restore_kernel(
         model._errors, model._error_shares = facts["errors"], facts["error_shares"]
         model._judged = facts["judged"]
     seen = GivenRows(X, given.target, given.weights, given.n_columns, given.classes)
-    names = tuple(name for name in PARTS if name in VOTES and name in state["n_neighbors"])
+    names = tuple(name for name in PARTS if name in VOTING and name in state["n_neighbors"])
     voters = PartFitter(names, task.targets, model._make_neighbors).voters(seen, metric)
     chosen, reason = state["selection"]
     selection = Selection(chosen, reason, max(state["n_neighbors"].values(), default=0))

@@ -18,10 +18,13 @@ import numpy as np
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.kernels.state import kernel_state, restore_kernel
+from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.tables._cells import CellFormat
 from cayleyklein.tables._encoder import TableEncoder
 from cayleyklein.tables._models import TableClassifier, TableRegressor
+from cayleyklein.tables._predictor import KERNELS
 from cayleyklein.tables.atomic import check_readable, writing
 
 FORMAT_VERSION = 6  # raised whenever another cayleyklein could not read, or would misread, a file
@@ -217,13 +220,15 @@ def metric_state(metric: Any) -> State:
 
 def state_of(model: TableModel) -> State:
     given, is_class = model.estimator_._given, model.task == "class"
+    is_kernel = isinstance(model.estimator_, KERNELS)
     cells = getattr(model, "target_cells_", CellFormat())
     return {
         "task": model.task,
         "parameters": parameters_of(model),
         "encoder": model.encoder_,
         "metric": metric_state(model.metric_),
-        "n_neighbors": int(model.estimator_.n_neighbors_),
+        "n_neighbors": None if is_kernel else int(model.estimator_.n_neighbors_),
+        "kernel": kernel_state(model.estimator_) if is_kernel else None,
         "rows": given.X,
         "weights": given.weights if np.ptp(given.weights) else None,
         "targets": np.asarray(given.target, dtype=np.int64 if is_class else np.float64),
@@ -245,8 +250,15 @@ def model_of(state: State) -> TableModel:
     metric = kind(parts, learned["numbers"]) if several else parts[0]
     if state["task"] == "class":
         targets = np.asarray(state["classes"])[targets]
-    votes = {"n_neighbors": state["n_neighbors"], "geometry": "auto", "metric": metric}
-    estimator = model._estimator(**votes).fit(state["rows"], targets, state["weights"])
+    if state["kernel"] is None:
+        votes = {"n_neighbors": state["n_neighbors"], "geometry": "auto", "metric": metric}
+        estimator = model._estimator(**votes).fit(state["rows"], targets, state["weights"])
+    else:
+        estimator = model._estimator(model="kernel")
+        rows = GivenRows.read(
+            estimator, state["rows"], targets, state["weights"], numeric=state["task"] == "number"
+        )
+        restore_kernel(estimator, state["kernel"], rows, metric)
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")
     blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})

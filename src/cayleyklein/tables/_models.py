@@ -20,8 +20,9 @@ class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
     ----------
     n_neighbors : int or "auto", default="auto"
         Neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out, or is 15.
-    model : {"auto", "neighbors"}, default="auto"
-        What predicts from the encoded rows; "auto" is "neighbors".
+    model : {"auto", "neighbors", "kernel"}, default="auto"
+        What predicts from the encoded rows: votes of neighbours ("auto"), or kernel machines and
+        votes added, see :class:`cayleyklein.CurvedKernelClassifier`.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         "auto" learns "product", a product of spheres and flat space, and keeps it unless plain
@@ -54,7 +55,7 @@ default="auto"
     targets_ : ndarray of shape (n,)
         Class of each fitted row.
     encoder_ : TableEncoder
-    estimator_ : CurvedKNeighborsClassifier
+    estimator_ : CurvedKNeighborsClassifier or CurvedKernelClassifier
         Predicts from the encoded rows.
     metric_ : CurvedMetric, MixedMetric or ProductMetric
         On the encoded columns.
@@ -111,8 +112,9 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     ----------
     n_neighbors : int or "auto", default="auto"
         Neighbours that are averaged; "auto" chooses on held-out rows.
-    model : {"auto", "neighbors"}, default="auto"
-        What predicts from the encoded rows; "auto" is "neighbors".
+    model : {"auto", "neighbors", "kernel"}, default="auto"
+        What predicts from the encoded rows: means of neighbours ("auto"), or kernel machines and
+        means added, see :class:`cayleyklein.CurvedKernelRegressor`, which also give intervals.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
@@ -138,7 +140,7 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         Number of each fitted row.
     encoder_, metric_, learned_, row_numbers_, n_features_in_, feature_names_in_
         As those of :class:`TableClassifier`.
-    estimator_ : CurvedKNeighborsRegressor
+    estimator_ : CurvedKNeighborsRegressor or CurvedKernelRegressor
         Predicts from the encoded rows.
 
     Examples

@@ -13,6 +13,7 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, require
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.metrics.combined import terms_of
 from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.prediction import (
@@ -26,9 +27,13 @@ from cayleyklein.tables._encoder import TableEncoder
 
 ESTIMATORS: dict[tuple[str, str], Any] = {  # by task and model
     ("class", "neighbors"): CurvedKNeighborsClassifier,
+    ("class", "kernel"): CurvedKernelClassifier,
     ("number", "neighbors"): CurvedKNeighborsRegressor,
+    ("number", "kernel"): CurvedKernelRegressor,
 }
 DEFAULT_MODEL = "neighbors"  # what model="auto" means
+KERNELS = (CurvedKernelClassifier, CurvedKernelRegressor)
+EXPLAINING_ROWS = 15  # rows with the largest effects that explain a kernel machine
 
 
 def inner_estimator(task: str, model: str, **parameters: Any) -> Any:
@@ -191,7 +196,10 @@ class TablePredictor(EstimatorCard):
         """
         rows = self._rows(X)
         gaps = self.encoder_._is_missing(self.encoder_._table(X, self))
-        found = self.estimator_.explain(rows) if self.task == "class" else self._reasons(rows)
+        if isinstance(self.estimator_, KERNELS):
+            found = [self._effects(row) for row in rows]
+        else:
+            found = self.estimator_.explain(rows) if self.task == "class" else self._reasons(rows)
         every = []
         for why, missing in zip(found, gaps, strict=True):
             names, columns = self.encoder_._add_up(why.columns)
@@ -201,6 +209,22 @@ class TablePredictor(EstimatorCard):
             values = vars(why) | {"rows": near, "columns": columns, "names": names}
             every.append(TableExplanation(**values, missing=missing))
         return every
+
+    def _effects(self, row: Floats) -> Explanation:
+        """Explain a kernel machine by the rows with the largest effects; votes are signed."""
+        estimator = self.estimator_
+        why = estimator.explain(row)
+        near, none = why.rows[:EXPLAINING_ROWS], np.empty(0)
+        seen = estimator.seen_rows(np.vstack([row, estimator._given.X[near]]))
+        query, some = seen[0], seen[1:]
+        shares = why.probabilities
+        return Explanation(
+            why.prediction, none if shares is None else shares,
+            none if shares is None else self.classes_, near, why.labels[: len(near)],
+            self.metric_.distance(query, some, outside="inf"),
+            why.effects[: len(near)] / np.abs(why.effects).sum(),
+            self.metric_.column_shares(np.broadcast_to(query, some.shape), some), none,
+        )  # fmt: skip
 
     def _reasons(self, rows: Floats) -> list[Explanation]:
         """Explain means of numbers; a point of equal rows is named by the first of them."""
@@ -228,8 +252,11 @@ class TablePredictor(EstimatorCard):
     def feature_weights(self) -> dict[str, float]:
         """Return the share of each column of the table in the distances, largest first."""
         check_is_fitted(self, "estimator_")
-        rows = self.estimator_._given.X
-        names, shares = self.encoder_._add_up(self.metric_.feature_weights(rows))
+        if isinstance(self.estimator_, KERNELS):
+            weights = self.estimator_.feature_weights()
+        else:
+            weights = self.metric_.feature_weights(self.estimator_._given.X)
+        names, shares = self.encoder_._add_up(weights)
         order = np.argsort(-shares, kind="stable")
         return {str(names[at]): float(shares[at]) for at in order}
 
