@@ -143,3 +143,25 @@ def test_compare_numbers(houses, tmp_path):
     assert out.getvalue().split()[0] == "flat"
     score = float(out.getvalue().split()[1])
     assert score == pytest.approx(found["test.csv", "flat"]["r2"])
+
+
+@pytest.mark.parametrize("task", ["class", "number"])
+def test_kernel_machines_in_every_command(houses, command, tmp_path, task):
+    if task == "class":
+        table = pd.read_csv(houses / "test.csv", sep=";")
+        table["dear"] = np.where(PRICE[160:] > np.median(PRICE), "yes", "no")
+        table.to_csv(tmp_path / "dear.csv", index=False)
+        given, target = tmp_path / "dear.csv", ["-t", "dear", "--drop", "price"]
+    else:
+        given, target = houses / "train.csv", ["-t", "price"]
+    command("fit", given, *target, "--model", "kernel", "-o", "k.ckm")
+    assert "kernel machines and votes of" in command("info", "k.ckm").out
+    loaded, frame = load_model(tmp_path / "k.ckm"), pd.read_csv(given, sep=None, engine="python")
+    assert "R²" in (out := command("evaluate", "k.ckm", given).out) or "accuracy" in out
+    assert len(loaded.explain(frame[:1])[0].rows) > 3
+    assert abs(sum(loaded.feature_weights().values()) - 1) < 1e-9
+    if task == "number":
+        command("predict", "k.ckm", given, "--interval", "-o", "o.csv")
+        wide = pd.read_csv(tmp_path / "o.csv")
+        assert ((wide["low"] < wide["prediction"]) & (wide["prediction"] < wide["high"])).all()
+    assert command("neighbors", "k.ckm", given, "-k", "2").out

@@ -20,7 +20,18 @@ from cayleyklein.experiments import Problem, compare, load_problem, scores
 from cayleyklein.experiments.page import ReportTable
 from cayleyklein.experiments.problems import PROBLEMS
 
-METHODS = ["knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"]
+METHODS = [
+    "knn",
+    "auto",
+    "kernel",
+    "flat",
+    "elliptic",
+    "hyperbolic",
+    "learned",
+    "mixed",
+    "nca",
+    "forest",
+]
 METHODS.append("svm")
 
 

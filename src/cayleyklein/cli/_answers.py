@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 EXPLAIN_HELP = "A line for each row that voted: its vote, and the columns that made the distance."
 INTERVAL_HELP = "Add the ends of 95 % intervals of numbers, where the model has them."
-NORMAL_95 = 1.959964  # standard deviations to each end of an interval
 EXPLAINED_COLUMNS = 5  # columns that --explain names for each voter
 MOST_GAPS = 20  # columns whose missing cells are noted one by one
 WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
@@ -70,13 +69,12 @@ def numbers(fitted: Any, piece: Any, proba: bool, interval: bool) -> dict[str, A
     if proba:
         raise InvalidInputError("--proba is for classes, and this model predicts numbers.")
     if interval and not fitted.has_std:
-        raise InvalidInputError("Neighbours give no intervals; predict without --interval.")
+        raise InvalidInputError("Neighbours give no intervals; fit with --model kernel.")
     columns = {"row": piece.index + 1}
     if not interval:
         return columns | {"prediction": fitted.predict(piece)}
-    mean, std = fitted.predict(piece, return_std=True)
-    ends = {"low": mean - NORMAL_95 * std, "high": mean + NORMAL_95 * std}
-    return columns | {"prediction": mean} | ends
+    low, high = fitted.predict_interval(piece)
+    return columns | {"prediction": fitted.predict(piece), "low": low, "high": high}
 
 
 def reasons(fitted: "TableModel", piece: Any, whole: bool) -> dict[str, Any]:

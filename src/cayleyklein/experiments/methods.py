@@ -146,7 +146,8 @@ METHODS = {
     **{package: _lmnn_of(package) for package in PEERS},
 }
 COMPARED = (  # default methods of `compare`
-    BASELINE, "kernel", AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest", "svm",
+    BASELINE, "kernel", AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest",
+    "svm",
 )  # fmt: skip
 REPRODUCED = (  # default methods of `reproduce`
     "flat", "elliptic", "hyperbolic", "mixed", "paper-flat", "paper-elliptic", "paper-hyperbolic",

@@ -47,7 +47,7 @@ class LabelTask:
         return target
 
     def votes(self, voters: Any, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        return np.log(self.summing.smoothed(voters.probabilities_by_number(X, numbers)))
+        return np.log(self.summing.smoothed(voters._probabilities_by_number(X, numbers)))
 
     def final_votes(self, voters: CurvedKNeighborsClassifier, X: Any) -> Any:
         return np.log(self.summing.smoothed(voters.predict_proba(X)))
@@ -161,8 +161,8 @@ default="auto"
     ((1, 3), (1, 3))
     >>> model.decision_function(X[:1]).shape, model.feature_weights().shape
     ((1, 3), (13,))
-    >>> model.explain(X[0]).names.shape
-    (13,)
+    >>> model.explain(X[0]).names.shape, model.kneighbors(X[:1], n_neighbors=2)[1].shape
+    ((13,), (1, 2))
 
     One part, with a metric that is known:
 
@@ -328,7 +328,7 @@ default="auto"
             for name, weight in self.part_weights_.items()
         }
         columns = self._column_effects(row, lambda rows: self._total(rows) @ direction)
-        return KernelExplanation.of(
+        return KernelExplanation._of(
             self.classes_[code], f"the log odds of {self.classes_[code]}",
             self._row_effects(row, direction), self.classes_[self._given.target], parts, columns,
             self._column_names(), shares,

@@ -159,7 +159,7 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
 
     def _scores(self, X: Any) -> dict[str, Any]:
         """Return the scores (m, t) of each part that counts, for checked rows."""
-        X, parts = self.seen_rows(X), self._sum.parts
+        X, parts = self._seen_rows(X), self._sum.parts
         scores = {}
         for name in self.part_weights_:
             if name in VOTING:
@@ -183,12 +183,12 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         n_neighbors : int, optional
             By default those that vote.
         """
-        rows = self.seen_rows(self._checked(X))
+        rows = self._seen_rows(self._checked(X))
         if "neighbors" not in self._sum.parts.voters:
             raise InvalidInputError('kneighbors needs the part "neighbors".')
         return self._sum.parts.voters["neighbors"].kneighbors(rows, n_neighbors)
 
-    def seen_rows(self, X: Any) -> Any:
+    def _seen_rows(self, X: Any) -> Any:
         """Return checked rows as the parts see them: as they are, or as scores of ranks."""
         ranks = self._sum.ranks
         return X if ranks is None else on_blocks(ranks.transform, X)
@@ -250,7 +250,7 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         The score is the product of the machines' sum (t,) with a direction (t,). It is linear in
         the targets, and what it is made of adds up to it, but for the offset.
         """
-        query = self.seen_rows(row[None])
+        query = self._seen_rows(row[None])
         effects: dict[int, float] = {}
         for name, machine in self._sum.parts.machines.items():
             weight = self.part_weights_.get(name, 0.0)

@@ -69,7 +69,7 @@ class KernelExplanation:
     probabilities: Floats | None = None
 
     @classmethod
-    def of(
+    def _of(
         cls, prediction: object, unit: str, effects: dict[int, float], labels: AnyArray,
         parts: dict[str, float], columns: Floats, names: AnyArray,
         probabilities: Floats | None = None,

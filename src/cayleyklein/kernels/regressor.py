@@ -54,7 +54,7 @@ class NumberTask:
     truth = targets
 
     def votes(self, voters: Any, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        return np.asarray((voters.means_by_number(X, numbers) - self.mean) / self.unit)
+        return np.asarray((voters._means_by_number(X, numbers) - self.mean) / self.unit)
 
     def final_votes(self, voters: CurvedKNeighborsRegressor, X: Any) -> Any:
         found = voters.predict(X)
@@ -158,8 +158,9 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
     >>> mean, std = model.predict(X[:3], return_std=True)
     >>> mean.shape, bool((std > 0).all())
     ((3,), True)
-    >>> model.explain(X[0]).columns.shape, model.feature_weights().argmax() < 5
-    ((10,), np.True_)
+    >>> model.explain(X[0]).columns.shape, bool(model.feature_weights().argmax() < 5)
+    ((10,), True)
+    >>> distances, rows = model.kneighbors(X[:1], n_neighbors=2)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -294,7 +295,7 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         machines = self._sum.parts.machines
         if not (machines and self._judged):
             return np.ones((len(rows), 1))
-        X = self.seen_rows(rows)
+        X = self._seen_rows(rows)
         found = [machine.variances(X) for machine in machines.values()]
         return np.asarray(np.sqrt(np.mean(found, axis=0))[:, None])
 
@@ -339,7 +340,7 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         }
         columns = self._column_effects(row, lambda rows: self._total(rows) @ direction)
         predicted = float(self._total(row[None])[0] @ direction + task.mean[target])
-        return KernelExplanation.of(
+        return KernelExplanation._of(
             predicted, "the target", self._row_effects(row, direction), outputs[:, target], parts,
             columns, self._column_names(),
         )  # fmt: skip

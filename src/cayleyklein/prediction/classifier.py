@@ -351,7 +351,7 @@ default="auto"
         )
         return found
 
-    def probabilities_by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
+    def _probabilities_by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
         """Return the probabilities (n_numbers, m, C) of checked rows by so many neighbours each."""
         index = cast(SearchIndex, self._searcher)
         found = index.nearest(X, candidates_of(self.weights, max(numbers)), self.n_jobs)

@@ -268,7 +268,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
             self._searcher.answer(queries, n_wanted, finish, self._means, (kind,), self.n_jobs)[0],
         )
 
-    def means_by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
+    def _means_by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
         """Return the mean targets (n_numbers, m, t) of checked rows by so many neighbours each."""
         index = cast(SearchIndex, self._searcher)
         found = index.nearest(X, candidates_of(self.weights, max(numbers)), self.n_jobs)

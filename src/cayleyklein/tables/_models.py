@@ -159,6 +159,9 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     >>> distances, rows = model.kneighbors(table[:1], n_neighbors=5)
     >>> model.targets_[rows].shape, len(model.feature_weights())
     ((1, 5), 2)
+    >>> low, high = TableRegressor(model="kernel").fit(table, price).predict_interval(table[:1])
+    >>> bool(low[0] < price[0] < high[0])
+    True
     """
 
     task = "number"
@@ -184,3 +187,13 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
                 "return_std=True needs a model with standard deviations; neighbours have none."
             )
         return self.estimator_.predict(rows, **({"return_std": True} if return_std else {}))
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the ends of intervals that hold a new number with a given probability.
+
+        As :meth:`cayleyklein.CurvedKernelRegressor.predict_interval`; only with model="kernel".
+        """
+        rows = self._rows(X)
+        if not self.has_std:
+            raise InvalidInputError('Neighbours give no intervals; take model="kernel".')
+        return cast(tuple[Floats, Floats], self.estimator_.predict_interval(rows, level))

@@ -215,7 +215,7 @@ class TablePredictor(EstimatorCard):
         estimator = self.estimator_
         why = estimator.explain(row)
         near, none = why.rows[:EXPLAINING_ROWS], np.empty(0)
-        seen = estimator.seen_rows(np.vstack([row, estimator._given.X[near]]))
+        seen = estimator._seen_rows(np.vstack([row, estimator._given.X[near]]))
         query, some = seen[0], seen[1:]
         shares = why.probabilities
         return Explanation(
