@@ -10,6 +10,7 @@ from cayleyklein._version import __version__
 
 if TYPE_CHECKING:
     from cayleyklein import (
+        curvature,
         datasets,
         diagrams,
         exceptions,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         svm,
         tables,
     )
+    from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.learning import (
         MMC,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MMC",
     "CayleyKleinVoronoi",
+    "CurvatureEstimate",
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedLMNN",
@@ -60,8 +63,10 @@ __all__ = [
     "MixedMetric",
     "ProductMetric",
     "__version__",
+    "curvature",
     "datasets",
     "diagrams",
+    "estimate_curvature",
     "exceptions",
     "experiments",
     "geometry",
@@ -81,6 +86,7 @@ __all__ = [
 
 _HOME = {
     "CayleyKleinVoronoi": "diagrams",
+    "CurvatureEstimate": "curvature",
     "CurvedKNeighborsClassifier": "prediction",
     "CurvedKNeighborsRegressor": "prediction",
     "CurvedLMNN": "learning",
@@ -96,6 +102,7 @@ _HOME = {
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
+    "estimate_curvature": "curvature",
     "lloyd": "meshes",
     "mesh_polygon": "meshes",
 }

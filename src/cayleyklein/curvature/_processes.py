@@ -1,0 +1,160 @@
+"""Likelihoods of targets under a Gaussian process with covariance σ² exp(-d/ℓ), d a distance.
+
+Parameters are logarithms: of ℓ, relative to the mean distance, and for labels of σ²/ℓ, which the
+data determine better than either (Zhang 2004). Noise, mean and the σ² of numbers are profiled out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.special import expit
+
+from cayleyklein._typing import Floats
+from cayleyklein.kernels.ridge import Spectrum
+
+RIDGES = np.geomspace(1e-5, 100.0, 24)  # noise variances, relative to σ², that are tried
+LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from
+RATIOS = (1.0, 10.0, 100.0)  # σ²/ℓ to start from
+OFFSET = 100.0  # prior variance of a label's constant log odds: as good as unknown
+NEWTON_STEPS, NEWTON_GAIN = 40, 1e-5
+
+
+def vertex(x: Floats, y: Floats) -> float:
+    """Return where the parabola through three points, the middle one the highest, has its top."""
+    left, right = x[1] - x[0], x[2] - x[1]
+    fall, rise = (y[1] - y[0]) / left, (y[2] - y[1]) / right
+    return float((x[1] + x[0]) / 2 + (x[2] - x[0]) / 2 * fall / (fall - rise or 1.0))
+
+
+def contrasts(values: Floats) -> Floats:
+    """Return n - 1 orthonormal contrasts of n rows, which no constant changes (Householder)."""
+    n = len(values)
+    mirror = np.full(n, 1 / np.sqrt(n))
+    mirror[0] += 1
+    return np.asarray((values - np.outer(mirror, mirror @ values) / mirror[0])[1:])
+
+
+@dataclass(frozen=True)
+class NumberProcess:
+    """Numbers y (n, 1), by their restricted likelihood: that of their contrasts."""
+
+    targets: Floats
+    starts = np.log([[length] for length in LENGTHS])
+    bounds = np.log([[0.01, 100.0]])
+
+    def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
+        return self._best_ridge(D, log_parameters)[1]
+
+    def _spectrum(self, D: Floats, log_parameters: Floats) -> Spectrum:
+        gram = contrasts(contrasts(np.exp(-D / np.exp(log_parameters[0]))).T)
+        return Spectrum.of(gram, contrasts(self.targets), np.ones(len(gram)))
+
+    def _best_ridge(self, D: Floats, log_parameters: Floats) -> tuple[float, float]:
+        spectrum = self._spectrum(D, log_parameters)
+        found = np.array([spectrum.log_likelihood(ridge).sum() for ridge in RIDGES])
+        best = int(found.argmax())
+        if not 0 < best < len(RIDGES) - 1:
+            return float(RIDGES[best]), float(found[best])
+        near = slice(best - 1, best + 2)
+        ridge = float(np.exp(vertex(np.log(RIDGES[near]), found[near])))
+        return ridge, float(spectrum.log_likelihood(ridge).sum())
+
+    def score(self, D: Floats, log_parameters: Floats) -> float:
+        """Return R² of each row by the others."""
+        ridge = self._best_ridge(D, log_parameters)[0]
+        y = self.targets - self.targets.mean(axis=0)
+        gram = np.exp(-D / np.exp(log_parameters[0]))
+        errors = Spectrum.of(gram, y, np.ones(len(y))).left_out_errors(ridge)
+        return float(1 - np.square(errors).sum() / np.square(y).sum())
+
+    def draw(self, D: Floats, log_parameters: Floats, rng: np.random.RandomState) -> NumberProcess:
+        ridge = self._best_ridge(D, log_parameters)[0]
+        variance = self._spectrum(D, log_parameters).variances(ridge)
+        smooth = draw_process(np.exp(-D / np.exp(log_parameters[0])), 1, rng)
+        noise = np.sqrt(ridge) * rng.normal(size=smooth.shape)
+        return replace(self, targets=np.sqrt(variance) * (smooth + noise))
+
+
+@dataclass(frozen=True)
+class LabelProcess:
+    """Labels as signs (n, c), one column for two classes and otherwise one against the rest.
+
+    p(y) = ∫ Π expit(yᵢfᵢ) dN(f) by Laplace's approximation (Rasmussen and Williams 2006,
+    algorithm 3.1). The c log likelihoods of one against the rest know of c - 1 contrasts, and
+    count (c - 1)/c each.
+    """
+
+    targets: Floats
+    modes: Floats = field(repr=False)  # f where the integrand was largest last: the next start
+    starts = np.log([[length, ratio] for length in LENGTHS for ratio in RATIOS])
+    bounds = np.log([[0.01, 100.0], [1e-2, 1e4]])
+
+    @classmethod
+    def of(cls, codes: Floats, n_classes: int) -> LabelProcess:
+        signs = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+        signs = signs[:, 1:] if n_classes == 2 else signs
+        return cls(signs, np.zeros_like(signs))
+
+    def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
+        length, ratio = np.exp(log_parameters)
+        covariance = ratio * length * np.exp(-D / length) + OFFSET
+        total, c = 0.0, self.targets.shape[1]
+        for column in range(c):
+            value, mode = laplace(covariance, self.targets[:, column], self.modes[:, column])
+            self.modes[:, column] = mode
+            total += value
+        return total if c == 1 else total * (c - 1) / c
+
+    def score(self, D: Floats, log_parameters: Floats) -> float:
+        """Return the share of labels that ridge regression of the others' signs gets right."""
+        gram = np.exp(-D / np.exp(log_parameters[0]))
+        spectrum = Spectrum.of(gram, self.targets, np.ones(len(gram)))
+        errors = min(map(spectrum.left_out_errors, RIDGES), key=lambda e: float(np.sum(e * e)))
+        predicted = self.targets - errors
+        if predicted.shape[1] == 1:
+            return float((predicted * self.targets > 0).mean())
+        return float((predicted.argmax(axis=1) == self.targets.argmax(axis=1)).mean())
+
+    def draw(self, D: Floats, log_parameters: Floats, rng: np.random.RandomState) -> LabelProcess:
+        length, ratio = np.exp(log_parameters)
+        shares = (1 + self.targets).mean(axis=0) / 2
+        shares = np.append(1 - shares, shares) if len(shares) == 1 else shares
+        c = len(shares)
+        size = np.sqrt(ratio * length * (c - 1) / c)  # a difference of two has the variance σ²
+        scores = size * draw_process(np.exp(-D / length), c, rng) + np.log(shares)
+        codes = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
+        return LabelProcess.of(codes, c)
+
+
+def draw_process(covariance: Floats, count: int, rng: np.random.RandomState) -> Floats:
+    """Return draws (n, count) from a normal distribution."""
+    values, vectors = np.linalg.eigh(covariance)
+    noise = rng.normal(size=(len(values), count))
+    return np.asarray(vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * noise))
+
+
+def laplace(covariance: Floats, signs: Floats, f: Floats) -> tuple[float, Floats]:
+    """Return the log likelihood of signs, and the mode f; Newton's method from a given f."""
+    n, reached, step = len(signs), -np.inf, 1.0
+    a = np.zeros(n)
+    for start in (f, np.zeros(n)):
+        f, reached = start, -np.inf
+        for _ in range(NEWTON_STEPS):
+            p = expit(f)
+            root = np.sqrt(p * (1 - p))
+            b = root * root * f + (signs + 1) / 2 - p
+            system = root[:, None] * covariance * root
+            system.flat[:: n + 1] += 1.0
+            lower = lapack.dpotrf(system.T, lower=1, overwrite_a=1)[0]
+            a = b - root * lapack.dpotrs(lower, root * (covariance @ b), lower=1)[0]
+            f = covariance @ a
+            now = float(-np.logaddexp(0.0, -signs * f).sum() - a @ f / 2)
+            step, reached = now - reached, now
+            if abs(step) < NEWTON_GAIN or step < 0:
+                break
+        if abs(step) < NEWTON_GAIN:
+            break
+    return reached - float(np.log(np.diagonal(lower)).sum()), f
