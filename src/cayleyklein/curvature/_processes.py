@@ -15,7 +15,7 @@ from scipy.special import expit
 from cayleyklein._typing import Floats
 from cayleyklein.kernels.ridge import Spectrum
 
-RIDGES = np.geomspace(1e-5, 100.0, 24)  # noise variances, relative to σ², that are tried
+RIDGES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
 LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from
 RATIOS = (1.0, 10.0, 100.0)  # σ²/ℓ to start from
 OFFSET = 100.0  # prior variance of a label's constant log odds: as good as unknown
@@ -54,20 +54,22 @@ class NumberProcess:
 
     def _best_ridge(self, D: Floats, log_parameters: Floats) -> tuple[float, float]:
         spectrum = self._spectrum(D, log_parameters)
-        found = np.array([spectrum.log_likelihood(ridge).sum() for ridge in RIDGES])
-        best = int(found.argmax())
-        if not 0 < best < len(RIDGES) - 1:
-            return float(RIDGES[best]), float(found[best])
-        near = slice(best - 1, best + 2)
-        ridge = float(np.exp(vertex(np.log(RIDGES[near]), found[near])))
-        return ridge, float(spectrum.log_likelihood(ridge).sum())
+        found = [float(spectrum.log_likelihood(ridge).sum()) for ridge in RIDGES]
+        x, y, top = np.log(RIDGES), np.array(found), int(np.argmax(found))
+        for _ in range(2):
+            if not 0 < top < len(x) - 1:
+                break
+            at = vertex(x[top - 1 : top + 2], y[top - 1 : top + 2])
+            place = int(np.searchsorted(x, at))
+            value = float(spectrum.log_likelihood(float(np.exp(at))).sum())
+            x, y = np.insert(x, place, at), np.insert(y, place, value)
+            top = int(y.argmax())
+        return float(np.exp(x[top])), float(y[top])
 
     def score(self, D: Floats, log_parameters: Floats) -> float:
         """Return R² of each row by the others."""
-        ridge = self._best_ridge(D, log_parameters)[0]
         y = self.targets - self.targets.mean(axis=0)
-        gram = np.exp(-D / np.exp(log_parameters[0]))
-        errors = Spectrum.of(gram, y, np.ones(len(y))).left_out_errors(ridge)
+        errors = left_out_errors(D, log_parameters, y)
         return float(1 - np.square(errors).sum() / np.square(y).sum())
 
     def draw(self, D: Floats, log_parameters: Floats, rng: np.random.RandomState) -> NumberProcess:
@@ -83,8 +85,8 @@ class LabelProcess:
     """Labels as signs (n, c), one column for two classes and otherwise one against the rest.
 
     p(y) = ∫ Π expit(yᵢfᵢ) dN(f) by Laplace's approximation (Rasmussen and Williams 2006,
-    algorithm 3.1). The c log likelihoods of one against the rest know of c - 1 contrasts, and
-    count (c - 1)/c each.
+    algorithm 3.1). The log likelihoods of one against the rest count half each, since they see
+    every border between two classes from both sides.
     """
 
     targets: Floats
@@ -106,14 +108,11 @@ class LabelProcess:
             value, mode = laplace(covariance, self.targets[:, column], self.modes[:, column])
             self.modes[:, column] = mode
             total += value
-        return total if c == 1 else total * (c - 1) / c
+        return total if c == 1 else total / 2
 
     def score(self, D: Floats, log_parameters: Floats) -> float:
         """Return the share of labels that ridge regression of the others' signs gets right."""
-        gram = np.exp(-D / np.exp(log_parameters[0]))
-        spectrum = Spectrum.of(gram, self.targets, np.ones(len(gram)))
-        errors = min(map(spectrum.left_out_errors, RIDGES), key=lambda e: float(np.sum(e * e)))
-        predicted = self.targets - errors
+        predicted = self.targets - left_out_errors(D, log_parameters, self.targets)
         if predicted.shape[1] == 1:
             return float((predicted * self.targets > 0).mean())
         return float((predicted.argmax(axis=1) == self.targets.argmax(axis=1)).mean())
@@ -127,6 +126,13 @@ class LabelProcess:
         scores = size * draw_process(np.exp(-D / length), c, rng) + np.log(shares)
         codes = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
         return LabelProcess.of(codes, c)
+
+
+def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats) -> Floats:
+    """Return the errors (n, t) of ridge regression without each row, by the best ridge."""
+    gram = np.exp(-D / np.exp(log_parameters[0]))
+    spectrum = Spectrum.of(gram, targets, np.ones(len(gram)))
+    return min(map(spectrum.left_out_errors, RIDGES), key=lambda e: float(np.square(e).sum()))
 
 
 def draw_process(covariance: Floats, count: int, rng: np.random.RandomState) -> Floats:

@@ -24,9 +24,7 @@ ROUNDS, ENOUGH = 20, 0.02  # most rounds of a search, and the gain in a round th
 SCALES = (-7.0, 7.0)  # bounds of the logarithms of column scales
 
 
-def climb(
-    value: Callable[[Floats], float], start: Floats, bounds: Floats
-) -> tuple[float, Floats]:
+def climb(value: Callable[[Floats], float], start: Floats, bounds: Floats) -> tuple[float, Floats]:
     """Return the largest value and where it is, by parabolas along one coordinate after another."""
     best, at = value(start), start.copy()
     for _ in range(ROUNDS):
@@ -34,10 +32,8 @@ def climb(
         for axis, (low, high) in enumerate(bounds):
             x = np.clip(at[axis] + STEP * np.array([-1.0, 0.0, 1.0]), low, high)
 
-            def along(t: float, axis: int = axis) -> float:
-                moved = at.copy()
-                moved[axis] = t
-                return value(moved)
+            def along(t: float, axis: int = axis, at: Floats = at) -> float:
+                return value(np.where(np.arange(len(at)) == axis, t, at))
 
             y = np.array([along(x[0]) if x[0] < x[1] else -np.inf, best,
                           along(x[2]) if x[2] > x[1] else -np.inf])  # fmt: skip

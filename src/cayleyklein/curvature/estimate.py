@@ -123,7 +123,7 @@ def estimate_curvature(
     y: ArrayLike | None = None,
     *,
     level: float = 0.95,
-    n_grid: int = 21,
+    n_grid: int = 15,
     shape: Any = "isotropic",
     method: str = "likelihood",
     dissimilarity: str | None = None,
@@ -146,7 +146,7 @@ def estimate_curvature(
         Targets: floats are numbers, everything else are labels.
     level : float, default=0.95
         Confidence level of the interval, and 1 minus the largest p-value that counts as curved.
-    n_grid : int, default=21
+    n_grid : int, default=15
         Curvatures of the profile, at least 5, to which a few near the maximum and the ends are
         added.
     shape : {"isotropic", "diagonal"}, metric or learner, default="isotropic"
@@ -222,7 +222,9 @@ def estimate_curvature(
         )
     if diagonal and not (z.std(axis=0) > 0).all():
         where = checks.list_indices(np.flatnonzero(z.std(axis=0) == 0))
-        raise InvalidInputError(f"X is constant in columns {where}, which have no scale; drop them.")
+        raise InvalidInputError(
+            f"X is constant in columns {where}, which have no scale; drop them."
+        )
     profile = ProcessProfile(process, z, diagonal)
     with estimators.few_threads(len(z), len(z)):
         profile.explore(0.0, (LEAST_U, LARGEST_U), n_grid)

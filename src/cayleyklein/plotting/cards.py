@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric
@@ -28,6 +29,8 @@ def notebook_card(thing: Any) -> str:
         return html_card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
         return html_card("CayleyKleinVoronoi", _diagram_facts(thing), *_diagram_picture(thing))
+    if isinstance(thing, CurvatureEstimate):
+        return html_card("CurvatureEstimate", _estimate_facts(thing), *_profile_picture(thing))
     metric = getattr(thing, "metric_", None)
     if metric is None:
         return ""
@@ -67,6 +70,32 @@ def metric_facts(metric: Metric) -> Facts:
     rank = min(len(part.factor) for part, _ in terms)
     low = "" if rank >= metric.dimension else f", factor of {rank} rows"
     return [*facts, ("dimension", f"{metric.dimension}{low}")]
+
+
+def _estimate_facts(found: CurvatureEstimate) -> Facts:
+    (low, high), bend = found.interval, found.bend_interval
+    level = f"{found.level:.0%}"
+    return [
+        ("verdict", found.verdict),
+        ("curvature K", f"{found.curvature:.3g}, {level} from {low:.3g} to {high:.3g}"),
+        ("bend", f"{found.bend:.2g}, {level} from {bend[0]:.2g} to {bend[1]:.2g}"),
+        ("from", f"{found.n_rows} rows with {found.kind}".replace("with diss", "of diss")),
+    ]
+
+
+def _profile_picture(found: CurvatureEstimate) -> tuple[str, str]:
+    K, value, _ = found.profile
+    size = float(np.abs(K).min(initial=np.inf, where=K != 0) + np.ptp(K) / 20)
+    x = np.arcsinh(K / size)
+    fall = np.maximum(value - value.max(), -8.0)
+    x, y = (x - x.min()) / np.ptp(x), fall / 8
+    drawing = Drawing(np.array([[0.0, -1.0], [1.0, 0.0]]), METRIC_SIZE)
+    flat = np.interp(0.0, K, x)
+    drawing.path(np.array([[flat, -1.0], [flat, 0.0]]))
+    color = style.GEOMETRY_COLORS["elliptic" if found.curvature > 0 else "hyperbolic"]
+    drawing.path(np.column_stack([x, y]), stroke=color, width=2)
+    caption = "the log likelihood over K, down to 8 below its maximum, and a line at K = 0"
+    return drawing.svg(caption), caption
 
 
 def _learning_facts(estimator: Any) -> Facts:
