@@ -79,14 +79,26 @@ def coverage(kind, rows, draws):
     for n in rows:
         for d in DIMENSIONS:
             for K in CURVATURES:
-                show(kind, K, d, n, draws)
+                show(kind, K, d, n, draws, n_grid=9)
+
+
+def cpu_time():
+    """Print the time of an estimate by default, 300 rows in five dimensions."""
+    print("\nCPU seconds, 300 rows, d = 5, five draws: median and most")
+    for kind in ("numbers", "labels", "four classes"):
+        seconds = []
+        for seed in range(5):
+            start = time.process_time()
+            estimate(kind, 0.0, 5, 300, seed)
+            seconds.append(time.process_time() - start)
+        print(f"{kind}: {np.median(seconds):.2f}, {max(seconds):.2f}", flush=True)
 
 
 def power(draws):
     for kind, n in (("numbers", 100), ("numbers", 300), ("labels", 300)):
         print(f"\npower, {kind}, {n} rows\n{HEAD}")
         for K in (-0.99, -0.6, 1.0, 5.0, 20.0):
-            show(kind, K, 2, n, draws, n_grid=11)
+            show(kind, K, 2, n, draws, n_grid=9)
 
 
 def shapes(draws):
@@ -100,14 +112,14 @@ def shapes(draws):
         ):
             print(f"\nshape of L: {name}, {kind}\n{HEAD}")
             for K in CURVATURES:
-                show(kind, K, 2, 200, draws, shape=shape, n_grid=11)
+                show(kind, K, 2, 200, draws, shape=shape, n_grid=9)
 
 
 def few_rows(draws):
     for method in ("likelihood", "bootstrap"):
         print(f"\nfew rows: numbers, {method}\n{HEAD}")
         for K in CURVATURES:
-            show("numbers", K, 2, 30, draws, method=method, n_grid=11)
+            show("numbers", K, 2, 30, draws, method=method, n_grid=9)
 
 
 def real(rows):
@@ -146,7 +158,17 @@ def real(rows):
 def main():
     """Print the tables asked for."""
     parser = argparse.ArgumentParser()
-    known = ["numbers", "labels", "dissimilarities", "four", "few", "power", "shape", "real"]
+    known = [
+        "numbers",
+        "labels",
+        "dissimilarities",
+        "four",
+        "time",
+        "real",
+        "power",
+        "shape",
+        "few",
+    ]
     parser.add_argument("parts", nargs="*", default=known)
     parser.add_argument("--rows", nargs="+", type=int, default=[100, 300])
     parser.add_argument("--draws", type=int, default=100)
@@ -155,12 +177,14 @@ def main():
     for part in given.parts:
         if part in ("numbers", "labels"):
             coverage(part, given.rows, given.draws)
+        elif part == "time":
+            cpu_time()
         elif part == "four":
             coverage("four classes", given.rows[:1], given.draws)
         elif part == "dissimilarities":
             coverage(part, [60], given.draws // 2)
         elif part == "few":
-            few_rows(given.draws // 5)
+            few_rows(given.draws // 10)
         elif part == "power":
             power(given.draws // 4)
         elif part == "shape":

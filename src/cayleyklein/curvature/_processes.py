@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.special import expit
 
-from cayleyklein._typing import Floats
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.kernels.ridge import Spectrum
 
 RIDGES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
@@ -95,9 +95,9 @@ class LabelProcess:
     bounds = np.log([[0.01, 100.0], [1e-2, 1e4]])
 
     @classmethod
-    def of(cls, codes: Floats, n_classes: int) -> LabelProcess:
-        signs = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-        signs = signs[:, 1:] if n_classes == 2 else signs
+    def of(cls, codes: Ints) -> LabelProcess:
+        signs = np.where(codes[:, None] == np.unique(codes), 1.0, -1.0)
+        signs = signs[:, 1:] if signs.shape[1] == 2 else signs
         return cls(signs, np.zeros_like(signs))
 
     def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
@@ -125,7 +125,7 @@ class LabelProcess:
         size = np.sqrt(ratio * length * (c - 1) / c)  # a difference of two has the variance σ²
         scores = size * draw_process(np.exp(-D / length), c, rng) + np.log(shares)
         codes = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
-        return LabelProcess.of(codes, c)
+        return LabelProcess.of(codes)
 
 
 def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats) -> Floats:

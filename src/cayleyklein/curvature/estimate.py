@@ -19,20 +19,13 @@ from cayleyklein import _validation as checks
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import Floats
 from cayleyklein.curvature._processes import LabelProcess, NumberProcess
-from cayleyklein.curvature._search import (
-    LARGEST_U,
-    LEAST_U,
-    ProcessProfile,
-    Profile,
-    StressCurve,
-)
+from cayleyklein.curvature._search import ENDS, ProcessProfile, Profile, StressCurve
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.manifold.stress_profile import StressProfile
 from cayleyklein.metrics import CurvedMetric
 
-SHAPES, METHODS = ("isotropic", "diagonal"), ("likelihood", "bootstrap")
-MOST_CLASSES = 30
+MOST_LABELS = 30
 SPARE_ROWS = 5  # rows needed beyond the number of parameters
 N_DRAWS = 99  # of a bootstrap, at each of three curvatures
 REACH = 4.0  # standard errors of K that the profile of a map's stress reaches on either side
@@ -80,8 +73,11 @@ class CurvatureEstimate(NotebookCard):
     >>> from cayleyklein import estimate_curvature
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> found = estimate_curvature(X, X[:, 0] * X[:, 1])
-    >>> found.profile.curvature[found.profile.log_likelihood.argmax()] == found.curvature
+    >>> top = found.profile.log_likelihood.argmax()
+    >>> bool(found.profile.curvature[top] == found.curvature)
     True
+    >>> found.open_ends, found.kind, found.n_rows, found.metric.geometry
+    ((True, False), 'numbers', 60, 'hyperbolic')
     """
 
     curvature: float
@@ -190,190 +186,159 @@ def estimate_curvature(
     'too few rows to tell'
     """
     level = checks.as_real(level, "level", "(0, 1)")
-    n_grid = checks.as_count(n_grid, "n_grid")
+    n_grid, most = checks.as_count(n_grid, "n_grid"), checks.as_count(max_samples, "max_samples")
     checks.expect(n_grid >= 5, "n_grid", n_grid, "at least 5 curvatures")
-    most = checks.as_count(max_samples, "max_samples")
-    checks.as_choice(method, "method", METHODS)
+    checks.as_choice(method, "method", ("likelihood", "bootstrap"))
     with estimators.naming("random_state"):
         rng = check_random_state(random_state)
     if dissimilarity is not None:
         checks.as_choice(dissimilarity, "dissimilarity", ("precomputed",))
         checks.expect(y is None, "y", y, "None with dissimilarities, which have no targets")
-        checks.expect(method == "likelihood", "method", method, '"likelihood" for dissimilarities')
+        checks.expect(method == "likelihood", "method", method, "'likelihood' of dissimilarities")
         return _of_map(X, checks.as_count(n_components, "n_components"), level, n_grid, most, rng)
     rows, y = estimators.check_data(BaseEstimator(), X, y, ensure_min_samples=2)
     checks.refuse_huge(rows, "X")
-    labels = not _holds_floats(y)
-    targets = _labels(y) if labels else _numbers(y)
+    labels, targets = _read_targets(y)
     if len(rows) > most:
         some = np.sort(rng.choice(len(rows), most, replace=False))
         rows, targets = rows[some], targets[some]
     rows, targets, factor, center = _shaped(rows, targets, labels, shape, rng)
     z = (rows - center) @ factor.T
-    if not np.ptp(z, axis=0).any():
-        raise InvalidInputError("X has the same coordinates in all rows: there is no distance.")
     diagonal = isinstance(shape, str) and shape == "diagonal"
-    process = _process(targets, labels)
-    parameters = len(process.bounds) + 3 + (z.shape[1] if diagonal else 0)
-    if len(z) < parameters + SPARE_ROWS:
-        raise InvalidInputError(
-            f"X has {len(z)} rows to estimate {parameters} parameters from, but at least "
-            f"{parameters + SPARE_ROWS} are needed."
-        )
-    if diagonal and not (z.std(axis=0) > 0).all():
-        where = checks.list_indices(np.flatnonzero(z.std(axis=0) == 0))
+    spread = np.ptp(z, axis=0) > 0
+    if not (spread.all() if diagonal else spread.any()):
+        where = checks.list_indices(np.flatnonzero(~spread))
         raise InvalidInputError(
             f"X is constant in columns {where}, which have no scale; drop them."
         )
+    if not np.ptp(targets) > 0:
+        what = "class" if labels else "value"
+        raise InvalidInputError(f"y has one {what} only, which says nothing about distances.")
+    process: NumberProcess | LabelProcess
+    if labels:
+        process = LabelProcess.of(np.unique(targets, return_inverse=True)[1])
+    else:
+        away = targets - targets.mean()
+        process = NumberProcess((away / np.abs(away).max())[:, None])
+    needed = len(process.bounds) + 3 + diagonal * z.shape[1] + SPARE_ROWS
+    if len(z) < needed:
+        raise InvalidInputError(
+            f"X has {len(z)} rows, but at least {needed} are needed for as many parameters."
+        )
     profile = ProcessProfile(process, z, diagonal)
     with estimators.few_threads(len(z), len(z)):
-        profile.explore(0.0, (LEAST_U, LARGEST_U), n_grid)
-        drawn = _draw_deviances(profile, level, rng) if method == "bootstrap" else {}
-        found = _summary(profile, level, drawn, -1 / profile.radius**2, profile.mean_square)
-        scores = np.array([profile.score(u) for u in profile.curve()[0]])
-    scales = profile.factor(profile.points[profile.best()][1][len(process.bounds) :])
-    return CurvatureEstimate(
-        **found,
-        profile=_known(profile, scores),
-        kind="labels" if labels else "numbers",
-        n_rows=len(z),
-        metric=CurvedMetric(
-            factor=scales[:, None] * factor, center=center, curvature=found["curvature"]
-        ),
+        profile.explore(0.0, ENDS, n_grid)
+        found = _summary(profile, level, rng if method == "bootstrap" else None)
+        scores = [process.score(*profile.fitted(u)) for u in profile.curve()[0]]
+    low, high = found["interval"]
+    found["interval"] = max(low, -1 / profile.radius**2), high
+    scales = profile.scales(profile.points[profile.best()][1][len(process.bounds) :])
+    metric = CurvedMetric(
+        factor=scales[:, None] * factor, center=center, curvature=found["curvature"]
     )
+    kind = "labels" if labels else "numbers"
+    return _finished(profile, scores, found, profile.mean_square, kind, len(z), metric)
 
 
-def _holds_floats(y: Any) -> bool:
-    kind = getattr(y, "dtype", None)
-    return (np.asarray(y).dtype.kind if kind is None else np.dtype(kind).kind) == "f"
-
-
-def _numbers(y: Any) -> Floats:
-    numbers = estimators.check_numbers(y)
-    if numbers.ndim != 1:
-        raise InvalidInputError(f"y must have one number for each row; got shape {numbers.shape}.")
-    return numbers
-
-
-def _labels(y: Any) -> Floats:
+def _read_targets(y: Any) -> tuple[bool, Floats]:
+    """Return whether targets are labels, and numbers (n,): the targets or codes of the labels."""
+    if np.dtype(getattr(y, "dtype", None) or np.asarray(y).dtype).kind == "f":
+        numbers = estimators.check_numbers(y)
+        if numbers.ndim != 1:
+            raise InvalidInputError(
+                f"y must have a number for each row; got shape {numbers.shape}."
+            )
+        return False, numbers
     classes, codes = estimators.encode_classes(y)
-    if len(classes) > MOST_CLASSES:
+    if len(classes) > MOST_LABELS:
         raise InvalidInputError(
-            f"y has {len(classes)} classes, but expected at most {MOST_CLASSES}; if these are "
+            f"y has {len(classes)} classes, but expected at most {MOST_LABELS}; if these are "
             f"numbers, pass y.astype(float)."
         )
-    return codes.astype(float)
+    return True, codes.astype(float)
 
 
 def _shaped(
     rows: Floats, targets: Floats, labels: bool, shape: Any, rng: np.random.RandomState
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return rows and targets for the likelihood, L and μ."""
-    d = rows.shape[1]
-    if isinstance(shape, str) and shape in SHAPES:
+    d, metric = rows.shape[1], shape
+    if isinstance(shape, str) and shape in ("isotropic", "diagonal"):
         return rows, targets, np.eye(d), rows.mean(axis=0)
-    metric = shape
     if hasattr(shape, "fit") and not isinstance(shape, type):
+        given = {"test_size": 0.5, "random_state": rng, "stratify": targets if labels else None}
         with estimators.naming("shape"):
-            half = train_test_split(
-                rows, targets, test_size=0.5, random_state=rng, stratify=targets if labels else None
-            )
-        taught, rows, known, targets = half
+            taught, rows, known, targets = train_test_split(rows, targets, **given)
         metric = clone(shape).fit(taught, known.astype(int) if labels else known).metric_
-    if not isinstance(metric, CurvedMetric):
-        known_shapes = "'isotropic', 'diagonal', a CurvedMetric, or a learner of one"
-        raise InvalidInputError(f"Got shape={shape!r}, but expected {known_shapes}.")
-    if metric.dimension != d:
-        raise InvalidInputError(f"shape measures {metric.dimension} columns, but X has {d}.")
+    expected = f"'isotropic', 'diagonal', a CurvedMetric of {d} columns, or a learner of one"
+    fits = isinstance(metric, CurvedMetric) and metric.dimension == d
+    checks.expect(fits, "shape", shape, expected)
     return rows, targets, metric.factor, metric.center
 
 
-def _process(targets: Floats, labels: bool) -> NumberProcess | LabelProcess:
-    if not np.ptp(targets) > 0:
-        what = "one class" if labels else "one value"
-        raise InvalidInputError(f"y has {what} only: it says nothing about distances.")
-    if labels:
-        codes = np.unique(targets, return_inverse=True)[1]
-        return LabelProcess.of(codes, int(codes.max()) + 1)
-    away = targets - targets.mean()
-    return NumberProcess((away / np.abs(away).max())[:, None])
-
-
-def _draw_deviances(
-    profile: ProcessProfile, level: float, rng: np.random.RandomState
-) -> dict[float, Floats]:
-    """Return deviances of drawn targets at K = 0 and at the ends that χ² gives."""
-    limit = float(stats.chi2.ppf(level, 1))
-    ends = [profile.crossing(lambda _: limit, side) for side in (-1, 1)]
-    low, high = LEAST_U if ends[0] is None else ends[0], LARGEST_U if ends[1] is None else ends[1]
-    return {u: profile.draws(u, N_DRAWS, rng) for u in sorted({low, 0.0, high})}
-
-
 def _summary(
-    profile: Profile, level: float, drawn: dict[float, Floats], least: float, size: float
+    profile: Profile, level: float, rng: np.random.RandomState | None = None
 ) -> dict[str, Any]:
-    """Return the maximum, its interval and the p-value; `drawn` deviances or none for χ²."""
-    limits = [float(np.quantile(found, level, method="higher")) for found in drawn.values()]
-    limits = limits or [float(stats.chi2.ppf(level, 1))]
-    places = list(drawn) or [0.0]
-
-    def allowed(u: float) -> float:
-        return float(np.interp(u, places, limits))
-
+    """Return the maximum, its interval and p-value, by χ² or by draws at 0 and at χ²'s ends."""
+    limit = float(stats.chi2.ppf(level, 1))
     at_flat = profile.deviance(0.0)
     p = float(stats.chi2.sf(at_flat, 1))
-    if drawn:
+    ends = [profile.crossing(lambda u: np.full(len(u), limit), side) for side in (-1, 1)]
+    if rng is not None and isinstance(profile, ProcessProfile):
+        places = sorted({0.0, *(e if u is None else u for u, e in zip(ends, ENDS, strict=True))})
+        drawn = {u: profile.draw_deviances(u, N_DRAWS, rng) for u in places}
+        limits = [float(np.quantile(drawn[u], level, method="higher")) for u in places]
         p = float((1 + (drawn[0.0] >= at_flat).sum()) / (1 + N_DRAWS))
-    low, high = (profile.crossing(allowed, side) for side in (-1, 1))
-    interval = (
-        least if low is None else profile.curvature(low),
-        np.inf if high is None else profile.curvature(high),
-    )
-    K = profile.curvature(profile.best())
+        ends = [profile.crossing(lambda u: np.interp(u, places, limits), side) for side in (-1, 1)]
+    low, high = ends
     return {
-        "curvature": K, "interval": interval, "open_ends": (low is None, high is None),
-        "p_value": p, "level": level,
-        "bend": K * size, "bend_interval": (interval[0] * size, interval[1] * size),
+        "curvature": profile.curvature(profile.best()), "p_value": p, "level": level,
+        "interval": (-np.inf if low is None else profile.curvature(low),
+                     np.inf if high is None else profile.curvature(high)),
+        "open_ends": (low is None, high is None),
     }  # fmt: skip
 
 
-def _known(profile: Profile, scores: Floats) -> CurvatureProfile:
+def _finished(
+    profile: Profile,
+    scores: Any,
+    found: dict[str, Any],
+    size: float,
+    kind: str,
+    n: int,
+    metric: Any,
+) -> CurvatureEstimate:
     u, y = profile.curve()
-    return CurvatureProfile(np.array([profile.curvature(at) for at in u]), y, scores)
+    curve = CurvatureProfile(np.array([profile.curvature(at) for at in u]), y, np.array(scores))
+    low, high = found["interval"]
+    bends = {"bend": size * found["curvature"], "bend_interval": (size * low, size * high)}
+    return CurvatureEstimate(**found, **bends, profile=curve, kind=kind, n_rows=n, metric=metric)
 
 
 def _of_map(
     X: Any, r: int, level: float, n_grid: int, most: int, rng: np.random.RandomState
 ) -> CurvatureEstimate:
     mds = CurvedMDS(r, metric="precomputed", random_state=rng)
-    D = checks.as_points(np.where(np.isnan(X), 0.0, X), "X", ndim=2)  # CurvedMDS knows NaN
-    D = np.where(np.isnan(X), np.nan, D)
-    if len(D) > most and D.shape[0] == D.shape[1]:
-        some = np.sort(rng.choice(len(D), most, replace=False))
-        D = D[np.ix_(some, some)]
+    n = len(X) if hasattr(X, "__len__") else 0
+    if n > most and np.shape(X) == (n, n):
+        some = np.sort(rng.choice(n, most, replace=False))
+        X = np.asarray(X)[np.ix_(some, some)]
     with warnings.catch_warnings():  # the verdict says it
         warnings.filterwarnings("ignore", "The curvature is undetermined")
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
-        mds.fit(D)
-    stress = StressProfile(mds)
+        stress = StressProfile(mds.fit(X))
     if stress.freedom < 1:
         raise InvalidInputError(
-            f"X has {len(D)} rows, which a map in {r} dimensions always fits; pass more rows, or a "
-            f"smaller n_components."
+            f"X has {len(stress.v)} rows, which a map in {r} dimensions always fits; pass more, or "
+            f"a smaller n_components."
         )
     variance, inflation = stress.uncertainty()
-    profile = StressCurve(stress, inflation)
     low, high = stress.bounds
-    reach = REACH * min(float(np.sqrt(variance)), high - low)
-    reach = max(reach, 1e-6 * (high - low))
+    reach = (high - low) * float(np.clip(REACH * np.sqrt(variance) / (high - low), 1e-6, 1.0))
     K = float(np.clip(stress.K, low, high))
-    with estimators.few_threads(len(D), len(D)):
+    profile = StressCurve(stress, inflation)
+    with estimators.few_threads(len(stress.v), len(stress.v)):
         profile.explore(K, (max(K - reach, low), min(K + reach, high)), n_grid)
-        profile.at(0.0)
-        size = float(np.square(stress.v).sum(axis=1).mean())
-        found = _summary(profile, level, {}, -np.inf, size)
-    nothing = np.full(len(profile.points), np.nan)
-    kind = "dissimilarities"
-    return CurvatureEstimate(
-        **found, profile=_known(profile, nothing), kind=kind, n_rows=len(D), metric=None
-    )
+        found = _summary(profile, level)
+    size, scores = float(np.square(stress.v).sum(axis=1).mean()), [np.nan] * len(profile.points)
+    return _finished(profile, scores, found, size, "dissimilarities", len(stress.v), None)

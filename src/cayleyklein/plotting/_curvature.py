@@ -74,9 +74,9 @@ class CurvatureDisplay:
         ax.axvspan(low, high, color=color, alpha=0.15, linewidth=0, label=f"{found.level:.0%} of K")
         ax.axvline(0.0, color="black", linewidth=style.EDGE_WIDTH, label="flat")
         look = {"color": color, "marker": ".", "label": "log likelihood"} | options
-        (self.line_,) = ax.plot(K, value, **look)
+        self.line_ = ax.plot(K, value, **look)[0]
         ax.plot([found.curvature], [0.0], "o", color=color)
-        inside = value[(K >= low) & (K <= high)].min()
+        inside = value[np.clip(K, low, high) == K].min()
         ax.set_ylim(DEPTH * min(inside, -2.0), -0.1 * DEPTH * min(inside, -2.0))
         if found.kind != "dissimilarities":  # linear up to R⁻², the scale of the domain
             ax.set_xscale("symlog", linthresh=-K.min(), linscale=1.5)

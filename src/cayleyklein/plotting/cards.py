@@ -73,27 +73,23 @@ def metric_facts(metric: Metric) -> Facts:
 
 
 def _estimate_facts(found: CurvatureEstimate) -> Facts:
-    (low, high), bend = found.interval, found.bend_interval
-    level = f"{found.level:.0%}"
-    return [
-        ("verdict", found.verdict),
-        ("curvature K", f"{found.curvature:.3g}, {level} from {low:.3g} to {high:.3g}"),
-        ("bend", f"{found.bend:.2g}, {level} from {bend[0]:.2g} to {bend[1]:.2g}"),
-        ("from", f"{found.n_rows} rows with {found.kind}".replace("with diss", "of diss")),
-    ]
+    facts = [("verdict", found.verdict)]
+    for name, value, (low, high) in (
+        ("curvature K", found.curvature, found.interval),
+        ("bend", found.bend, found.bend_interval),
+    ):
+        facts.append((name, f"{value:.3g}, {found.level:.0%} from {low:.3g} to {high:.3g}"))
+    return facts
 
 
 def _profile_picture(found: CurvatureEstimate) -> tuple[str, str]:
     K, value, _ = found.profile
-    size = float(np.abs(K).min(initial=np.inf, where=K != 0) + np.ptp(K) / 20)
-    x = np.arcsinh(K / size)
-    fall = np.maximum(value - value.max(), -8.0)
-    x, y = (x - x.min()) / np.ptp(x), fall / 8
-    drawing = Drawing(np.array([[0.0, -1.0], [1.0, 0.0]]), METRIC_SIZE)
-    flat = np.interp(0.0, K, x)
-    drawing.path(np.array([[flat, -1.0], [flat, 0.0]]))
+    x = np.arcsinh(K / np.abs(K).mean())
+    path = np.column_stack([x, np.maximum(value - value.max(), -8.0) / 8 * np.ptp(x)])
+    drawing = Drawing(outlines.bounds_of(path), METRIC_SIZE)
+    drawing.path(np.array([[0.0, 0.0], [0.0, -np.ptp(x)]]))
     color = style.GEOMETRY_COLORS["elliptic" if found.curvature > 0 else "hyperbolic"]
-    drawing.path(np.column_stack([x, y]), stroke=color, width=2)
+    drawing.path(path, stroke=color, width=2)
     caption = "the log likelihood over K, down to 8 below its maximum, and a line at K = 0"
     return drawing.svg(caption), caption
 
