@@ -137,10 +137,7 @@ def real(rows):
         e = estimate_curvature(X, y.astype(str), max_samples=rows, random_state=0)
         at, flat = (int(np.argmin(np.abs(e.profile.curvature - K))) for K in (e.curvature, 0.0))
         scores = e.profile.score[flat], e.profile.score[at]
-        verdicts.append(
-            e.verdict.split(",")[0]
-            + ("," + e.verdict.split(",")[1]) * e.verdict.startswith("curved")
-        )
+        verdicts.append(e.verdict.partition(", p")[0])
         gains.append(scores[1] - scores[0])
         low, high = e.interval
         print(

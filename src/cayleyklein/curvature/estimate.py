@@ -32,7 +32,11 @@ REACH = 4.0  # standard errors of K that the profile of a map's stress reaches o
 
 
 class CurvatureProfile(NamedTuple):
-    """Log likelihood and score at curvatures, all ndarrays of shape (m,); `score` may be NaN."""
+    """Log likelihood and score at curvatures, all ndarrays of shape (m,); `score` may be NaN.
+
+    >>> CurvatureProfile([0.0, 1.0], [-3.0, -2.5], [0.7, 0.8]).curvature
+    [0.0, 1.0]
+    """
 
     curvature: Floats
     log_likelihood: Floats

@@ -11,6 +11,7 @@ from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.plotting import style
 
 SCORES = {"numbers": "R² of each row by the others", "labels": "accuracy, each row by the others"}
+LEAST_GAIN = 0.02  # of a score that is worth a look: room above and below it
 DEPTH = 2.0  # lowest log likelihood shown, in units of its fall at the ends of the interval
 
 
@@ -29,9 +30,8 @@ class CurvatureDisplay:
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
-    >>> display = CurvatureDisplay.from_data(X, np.hypot(*X.T)).plot()
-    >>> display.ax_.get_xlabel()
-    'curvature K'
+    >>> display = CurvatureDisplay.from_data(X, np.hypot(*X.T))
+    >>> figure = CurvatureDisplay.from_estimate(display.estimate).plot().figure_
     """
 
     estimate: CurvatureEstimate
@@ -80,7 +80,7 @@ class CurvatureDisplay:
         ax.set_ylim(DEPTH * min(inside, -2.0), -0.1 * DEPTH * min(inside, -2.0))
         if found.kind != "dissimilarities":  # linear up to R⁻², the scale of the domain
             ax.set_xscale("symlog", linthresh=-K.min(), linscale=1.5)
-            ticks = -K.min() * np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 10.0, 30.0])
+            ticks = -K.min() * np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 5.0, 30.0])
             ax.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
             ax.minorticks_off()
         ax.set_xlabel(ax.get_xlabel() or "curvature K")
@@ -90,6 +90,8 @@ class CurvatureDisplay:
         if score and found.kind in SCORES:
             self.score_ax_ = other = ax.twinx()
             other.plot(K, found.profile.score, "--", color="0.45")
+            low, high = other.get_ylim()
+            other.set_ylim(low - LEAST_GAIN, high + LEAST_GAIN)
             other.set_ylabel(f"{SCORES[found.kind]} (dashed)", color="0.35")
         self.ax_, self.figure_ = ax, ax.figure
         return self
