@@ -134,7 +134,7 @@ def estimate_curvature(
     """Estimate the curvature of the space of rows from their targets, with an interval.
 
     Targets are taken as values of a Gaussian process with covariance σ² exp(-d_K(x, x')/ℓ), plus
-    noise; labels as the signs of one, with logistic noise. Its likelihood is a smooth function of K
+    noise; labels as the signs of one.  Its likelihood is a smooth function of K
     through 0. All other parameters are at their best for each K, so that twice the fall of the log
     likelihood from its maximum is χ² of one degree of freedom.
 
