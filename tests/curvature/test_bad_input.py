@@ -28,6 +28,7 @@ FLAT = CurvedMetric.euclidean(2)
         ({"X": X[:6], "y": Y[:6]}, "6 rows, but at least 9"),
         ({"X": X[:9], "y": Y[:9], "shape": "diagonal"}, "9 rows, but at least 11"),
         ({"X": 1e200 * X}, "squares overflow"),
+        ({"X": 1e-150 * X}, "constant in columns 0, 1"),
         ({"level": 1.0}, "level=1.0"),
         ({"n_grid": 4}, "n_grid=4"),
         ({"max_samples": 0}, "max_samples=0"),

@@ -26,6 +26,7 @@ from cayleyklein.manifold.stress_profile import StressProfile
 from cayleyklein.metrics import CurvedMetric
 
 MOST_LABELS = 30
+LEAST_SPREAD = 1e-140  # of a column: squares of smaller numbers underflow
 SPARE_ROWS = 5  # rows needed beyond the number of parameters
 N_DRAWS = 99  # of a bootstrap, at each of three curvatures
 REACH = 4.0  # standard errors of K that the profile of a map's stress reaches on either side
@@ -209,7 +210,7 @@ def estimate_curvature(
     rows, targets, factor, center = _shaped(rows, targets, labels, shape, rng)
     z = (rows - center) @ factor.T
     diagonal = isinstance(shape, str) and shape == "diagonal"
-    spread = np.ptp(z, axis=0) > 0
+    spread = np.ptp(z, axis=0) > LEAST_SPREAD
     if not (spread.all() if diagonal else spread.any()):
         where = checks.list_indices(np.flatnonzero(~spread))
         raise InvalidInputError(
@@ -246,13 +247,12 @@ def estimate_curvature(
 
 def _read_targets(y: Any) -> tuple[bool, Floats]:
     """Return whether targets are labels, and numbers (n,): the targets or codes of the labels."""
-    if np.dtype(getattr(y, "dtype", None) or np.asarray(y).dtype).kind == "f":
-        numbers = estimators.check_numbers(y)
-        if numbers.ndim != 1:
-            raise InvalidInputError(
-                f"y must have a number for each row; got shape {numbers.shape}."
-            )
-        return False, numbers
+    with estimators.naming("y"):
+        given = np.asarray(y)
+    if given.dtype.kind == "f":
+        if given.ndim != 1:
+            raise InvalidInputError(f"y must have a number for each row; got shape {given.shape}.")
+        return False, estimators.check_numbers(y)
     classes, codes = estimators.encode_classes(y)
     if len(classes) > MOST_LABELS:
         raise InvalidInputError(
