@@ -45,6 +45,7 @@ RUNS = {
     "explorer": "benchmarks/bench_explorer.py",
     "mds": "benchmarks/bench_mds.py",
     "svm": "benchmarks/bench_svm.py",
+    "curvature": "benchmarks/bench_curvature.py",
     "meshes": "benchmarks/bench_meshes.py",
     "curved": "examples/plot_truly_curved.py",
     "weak": "benchmarks/bench_weak.py --seeds 2",

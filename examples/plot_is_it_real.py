@@ -3,7 +3,8 @@ Is the gain real?
 =================
 
 One split says little, and a random split may flatter. Two checks before you believe that one
-method is better than another: compare on the same splits, and split as the model will be used.
+method is better than another: compare on the same splits, and split as the model will be used. And
+a third before you believe that rows are curved: ask for an interval.
 """
 
 # %%
@@ -17,9 +18,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cayleyklein import CurvedKNeighborsClassifier
-from cayleyklein.datasets import load_sonar, load_vowel
+from cayleyklein import CurvedKNeighborsClassifier, estimate_curvature
+from cayleyklein.datasets import load_balance, load_pima, load_sonar, load_vowel
 from cayleyklein.experiments import paired_difference
+from cayleyklein.plotting import CurvatureDisplay
 
 X, y = load_sonar(return_X_y=True)
 splits = StratifiedShuffleSplit(n_splits=10, test_size=0.3, random_state=0)
@@ -72,8 +74,29 @@ for values, shift, color, label in (
 ax.set_xticks(at, names)
 ax.set(ylim=(0, 1.05), ylabel="accuracy", title="Vowel: who speaks in the test rows?")
 figure.legend(loc="outside lower center", ncols=2, frameon=False)
-plt.show()
 
 # %%
 # The price of new speakers is far larger than any difference between metrics, and what learning
 # gains on known speakers is gone on new ones.
+
+# %%
+# **Is the curvature real?** :func:`~cayleyklein.estimate_curvature` says which curvatures the
+# labels support, in half a second. Put your own rows and labels (or numbers) in place of these.
+# Columns are standardised here, since distances add them up.
+#
+# A scale tips by weight times distance: what counts of a row is its direction from a corner rather
+# than its place, and on a small sphere there are only directions. For diabetes among the Pima, 300
+# rows exclude no curvature at all. The dashed line is the accuracy of each row predicted from the
+# others: it hardly moves, so that a real curvature need not be a useful one.
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+for ax, (name, load) in zip(
+    axes, {"Balance": load_balance, "Pima": load_pima}.items(), strict=True
+):
+    X, y = load(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    found = estimate_curvature(X, y.astype(str), max_samples=300, random_state=0)
+    print(f"{name}: {found}")
+    CurvatureDisplay.from_estimate(found).plot(ax)
+    ax.set_title(f"{name}: {found.verdict}")
+plt.show()

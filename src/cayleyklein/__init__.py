@@ -10,6 +10,7 @@ from cayleyklein._version import __version__
 
 if TYPE_CHECKING:
     from cayleyklein import (
+        curvature,
         datasets,
         diagrams,
         exceptions,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         svm,
         tables,
     )
+    from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
     from cayleyklein.learning import (
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MMC",
     "CayleyKleinVoronoi",
+    "CurvatureEstimate",
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedKernelClassifier",
@@ -64,8 +67,10 @@ __all__ = [
     "MixedMetric",
     "ProductMetric",
     "__version__",
+    "curvature",
     "datasets",
     "diagrams",
+    "estimate_curvature",
     "exceptions",
     "experiments",
     "geometry",
@@ -86,6 +91,7 @@ __all__ = [
 
 _HOME = {
     "CayleyKleinVoronoi": "diagrams",
+    "CurvatureEstimate": "curvature",
     "CurvedKNeighborsClassifier": "prediction",
     "CurvedKNeighborsRegressor": "prediction",
     "CurvedKernelClassifier": "kernels",
@@ -103,6 +109,7 @@ _HOME = {
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
+    "estimate_curvature": "curvature",
     "lloyd": "meshes",
     "mesh_polygon": "meshes",
 }

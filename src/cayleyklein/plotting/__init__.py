@@ -6,6 +6,7 @@ fundamental conic in thick black, equal axes, colours that everyone can tell apa
 
 from cayleyklein.plotting._boundary import DecisionBoundaryDisplay
 from cayleyklein.plotting._charts import ChartDisplay
+from cayleyklein.plotting._curvature import CurvatureDisplay
 from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
 from cayleyklein.plotting._map import MapDisplay
 from cayleyklein.plotting._metric import BallDisplay, MetricDisplay
@@ -13,6 +14,7 @@ from cayleyklein.plotting._voronoi import VoronoiDisplay
 from cayleyklein.plotting._weights import FeatureWeightsDisplay
 
 __all__ = [
-    "BallDisplay", "ChartDisplay", "CrossRatioDisplay", "DecisionBoundaryDisplay",
-    "FeatureWeightsDisplay", "GeodesicDisplay", "MapDisplay", "MetricDisplay", "VoronoiDisplay",
+    "BallDisplay", "ChartDisplay", "CrossRatioDisplay", "CurvatureDisplay",
+    "DecisionBoundaryDisplay", "FeatureWeightsDisplay", "GeodesicDisplay", "MapDisplay",
+    "MetricDisplay", "VoronoiDisplay",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric
@@ -29,6 +30,8 @@ def notebook_card(thing: Any) -> str:
         return html_card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
         return html_card("CayleyKleinVoronoi", _diagram_facts(thing), *_diagram_picture(thing))
+    if isinstance(thing, CurvatureEstimate):
+        return html_card("CurvatureEstimate", _estimate_facts(thing), *_profile_picture(thing))
     metric: Any = getattr(thing, "metric_", None)
     if metric is None and not hasattr(thing, "part_weights_"):
         return ""
@@ -77,6 +80,28 @@ def metric_facts(metric: Metric) -> Facts:
     rank = min(len(part.factor) for part, _ in terms)
     low = "" if rank >= metric.dimension else f", factor of {rank} rows"
     return [*facts, ("dimension", f"{metric.dimension}{low}")]
+
+
+def _estimate_facts(found: CurvatureEstimate) -> Facts:
+    facts = [("verdict", found.verdict)]
+    for name, value, (low, high) in (
+        ("curvature K", found.curvature, found.interval),
+        ("bend", found.bend, found.bend_interval),
+    ):
+        facts.append((name, f"{value:.3g}, {found.level:.0%} from {low:.3g} to {high:.3g}"))
+    return facts
+
+
+def _profile_picture(found: CurvatureEstimate) -> tuple[str, str]:
+    K, value, _ = found.profile
+    x = np.arcsinh(K / np.abs(K).mean())
+    path = np.column_stack([x, np.maximum(value - value.max(), -8.0) / 8 * np.ptp(x)])
+    drawing = Drawing(outlines.bounds_of(path), METRIC_SIZE)
+    drawing.path(np.array([[0.0, 0.0], [0.0, -np.ptp(x)]]))
+    color = style.GEOMETRY_COLORS["elliptic" if found.curvature > 0 else "hyperbolic"]
+    drawing.path(path, stroke=color, width=2)
+    caption = "the log likelihood over K, down to 8 below its maximum, and a line at K = 0"
+    return drawing.svg(caption), caption
 
 
 def _learning_facts(estimator: Any) -> Facts:

@@ -1,0 +1,194 @@
+"""Check the intervals of estimate_curvature by simulation, and say which real tables are curved.
+
+Rows are uniform in a ball, moved to mean 0 and scaled to R = 1, the distance of the farthest from
+the mean. Numbers are a Gaussian process with covariance exp(-d_K/R), plus noise of variance 0.05;
+two labels say which of these are above the median, and four which of four processes is largest.
+Dissimilarities are d_K with independent normal errors of a tenth of the mean distance. Every draw
+has rows of its own. "covered" is the share of draws whose 95 % interval holds the K they were drawn
+with, "flat rejected" that with p ≤ 0.05: an error at K = 0, power elsewhere.
+
+    python benchmarks/bench_curvature.py                         # about 45 minutes
+    python benchmarks/bench_curvature.py numbers --rows 100 --draws 30
+    python benchmarks/bench_curvature.py power shape real
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from cayleyklein import CurvedLMNN, CurvedMetric, CurvedMLKR, estimate_curvature
+
+NOISE, ERROR = 0.05, 0.1
+CURVATURES, DIMENSIONS = (-0.9, 0.0, 2.0), (2, 5)
+HEAD = "| K·R² | d | n | draws | covered | flat rejected | median K | CPU s |\n" + "|---" * 8 + "|"
+
+
+def draw_rows(n, d, rng):
+    X = rng.normal(size=(n, d))
+    X *= (rng.uniform(size=n) ** (1 / d) / np.linalg.norm(X, axis=1))[:, None]
+    X -= X.mean(axis=0)
+    return X / np.linalg.norm(X, axis=1).max()
+
+
+def draw_process(D, count, rng):
+    root = np.linalg.cholesky(np.exp(-D) + 1e-10 * np.eye(len(D)))
+    return root @ rng.normal(size=(len(D), count)) + NOISE**0.5 * rng.normal(size=(len(D), count))
+
+
+def estimate(kind, K, d, n, seed, **options):
+    """Return an estimate from a draw at K."""
+    rng = np.random.default_rng(seed)
+    X = draw_rows(n, d, rng)
+    D = CurvedMetric.euclidean(d, curvature=K).pairwise(X)
+    if kind == "dissimilarities":
+        errors = np.triu(rng.normal(size=D.shape) * ERROR * D.mean(), 1)
+        given = {"dissimilarity": "precomputed", "n_components": d, "random_state": seed}
+        return estimate_curvature(np.abs(D + errors + errors.T), **given, **options)
+    if kind == "numbers":
+        y = draw_process(D, 1, rng)[:, 0]
+    elif kind == "labels":
+        y = draw_process(D, 1, rng)[:, 0]
+        y = y > np.median(y)
+    else:
+        y = draw_process(D, 4, rng).argmax(axis=1)
+    return estimate_curvature(X, y, random_state=seed, **options)
+
+
+def show(kind, K, d, n, draws, **options):
+    """Print a row of a table."""
+    start = time.process_time()
+    found = [estimate(kind, K, d, n, seed, **options) for seed in range(draws)]
+    seconds = (time.process_time() - start) / draws
+    covered = np.mean([e.interval[0] <= K <= e.interval[1] for e in found])
+    rejected = np.mean([e.p_value <= 0.05 for e in found])
+    middle = np.median([e.curvature for e in found])
+    print(
+        f"| {K:g} | {d} | {n} | {draws} | {covered:.3f} | {rejected:.3f} | {middle:.2f} "
+        f"| {seconds:.2f} |",
+        flush=True,
+    )
+
+
+def coverage(kind, rows, draws):
+    print(f"\n{kind}\n{HEAD}")
+    for n in rows:
+        for d in DIMENSIONS:
+            for K in CURVATURES:
+                show(kind, K, d, n, draws, n_grid=9)
+
+
+def cpu_time():
+    """Print the time of an estimate by default, 300 rows in five dimensions."""
+    print("\nCPU seconds, 300 rows, d = 5, five draws: median and most")
+    for kind in ("numbers", "labels", "four classes"):
+        seconds = []
+        for seed in range(5):
+            start = time.process_time()
+            estimate(kind, 0.0, 5, 300, seed)
+            seconds.append(time.process_time() - start)
+        print(f"{kind}: {np.median(seconds):.2f}, {max(seconds):.2f}", flush=True)
+
+
+def power(draws):
+    for kind, n in (("numbers", 100), ("numbers", 300), ("labels", 300)):
+        print(f"\npower, {kind}, {n} rows\n{HEAD}")
+        for K in (-0.99, -0.6, 1.0, 5.0, 20.0):
+            show(kind, K, 2, n, draws, n_grid=9)
+
+
+def shapes(draws):
+    """Print power in three shapes of L, on rows whose columns are isotropic in truth."""
+    for kind, learner in (("numbers", CurvedMLKR), ("labels", CurvedLMNN)):
+        learned = learner(geometry="flat", random_state=0)
+        for name, shape in (
+            ("isotropic", "isotropic"),
+            ("diagonal", "diagonal"),
+            ("learned", learned),
+        ):
+            print(f"\nshape of L: {name}, {kind}\n{HEAD}")
+            for K in CURVATURES:
+                show(kind, K, 2, 200, draws, shape=shape, n_grid=9)
+
+
+def few_rows(draws):
+    for method in ("likelihood", "bootstrap"):
+        print(f"\nfew rows: numbers, {method}\n{HEAD}")
+        for K in CURVATURES:
+            show("numbers", K, 2, 30, draws, method=method, n_grid=9)
+
+
+def real(rows):
+    """Print the verdict for every bundled table and every table of KEEL, columns standardised."""
+    import bench_classifiers
+
+    found = bench_classifiers.bundled() | bench_classifiers.keel()
+    print("\nreal tables; accuracy of each row by the others, at K = 0 and at the K found")
+    print("| table | n | d | classes | verdict | K | interval | bend | flat | curved |")
+    print("|---" * 10 + "|")
+    verdicts, gains = [], []
+    for name, (X, y) in found.items():
+        X = StandardScaler().fit_transform(X)
+        X = X[:, X.std(axis=0) > 0]
+        e = estimate_curvature(X, y.astype(str), max_samples=rows, random_state=0)
+        at, flat = (int(np.argmin(np.abs(e.profile.curvature - K))) for K in (e.curvature, 0.0))
+        scores = e.profile.score[flat], e.profile.score[at]
+        verdicts.append(e.verdict.partition(", p")[0])
+        gains.append(scores[1] - scores[0])
+        low, high = e.interval
+        print(
+            f"| {name} | {e.n_rows} | {X.shape[1]} | {len(set(y.tolist()))} | {e.verdict} "
+            f"| {e.curvature:.3g} | {low:.3g} to {high:.3g} | {e.bend:.2g} "
+            f"| {scores[0]:.3f} | {scores[1]:.3f} |",
+            flush=True,
+        )
+    print()
+    for verdict in sorted(set(verdicts)):
+        some = [gain for gain, one in zip(gains, verdicts, strict=True) if one == verdict]
+        print(f"{verdict}: {len(some)} of {len(found)} tables, accuracy {np.mean(some):+.4f} at K")
+
+
+def main():
+    """Print the tables asked for."""
+    parser = argparse.ArgumentParser()
+    known = [
+        "numbers",
+        "labels",
+        "dissimilarities",
+        "four",
+        "time",
+        "real",
+        "power",
+        "shape",
+        "few",
+    ]
+    parser.add_argument("parts", nargs="*", default=known)
+    parser.add_argument("--rows", nargs="+", type=int, default=[100, 300])
+    parser.add_argument("--draws", type=int, default=100)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for part in given.parts:
+        if part in ("numbers", "labels"):
+            coverage(part, given.rows, given.draws)
+        elif part == "time":
+            cpu_time()
+        elif part == "four":
+            coverage("four classes", given.rows[:1], given.draws)
+        elif part == "dissimilarities":
+            coverage(part, [60], given.draws // 2)
+        elif part == "few":
+            few_rows(given.draws // 10)
+        elif part == "power":
+            power(given.draws // 4)
+        elif part == "shape":
+            shapes(given.draws // 4)
+        elif part == "real":
+            real(300)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,348 @@
+"""The curvature that rows and their targets, or dissimilarities, support."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+
+from cayleyklein import _estimators as estimators
+from cayleyklein import _validation as checks
+from cayleyklein._notebook import NotebookCard
+from cayleyklein._typing import Floats
+from cayleyklein.curvature._processes import LabelProcess, NumberProcess
+from cayleyklein.curvature._search import ENDS, ProcessProfile, Profile, StressCurve
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.manifold import CurvedMDS
+from cayleyklein.manifold.stress_profile import StressProfile
+from cayleyklein.metrics import CurvedMetric
+
+MOST_LABELS = 30
+LEAST_SPREAD = 1e-140  # of a column: squares of smaller numbers underflow
+SPARE_ROWS = 5  # rows needed beyond the number of parameters
+N_DRAWS = 99  # of a bootstrap, at each of three curvatures
+REACH = 4.0  # standard errors of K that the profile of a map's stress reaches on either side
+
+
+class CurvatureProfile(NamedTuple):
+    """Log likelihood and score at curvatures, all ndarrays of shape (m,); `score` may be NaN.
+
+    >>> CurvatureProfile([0.0, 1.0], [-3.0, -2.5], [0.7, 0.8]).curvature
+    [0.0, 1.0]
+    """
+
+    curvature: Floats
+    log_likelihood: Floats
+    score: Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CurvatureEstimate(NotebookCard):
+    """What :func:`estimate_curvature` found.
+
+    Parameters
+    ----------
+    curvature : float
+        K with the largest likelihood, in units of one over a squared distance.
+    interval : tuple of two floats
+        Confidence interval of K. An end without evidence against what is beyond it is the end of
+        the domain below (-inf for dissimilarities), and inf above; `open_ends` is True there.
+    p_value : float
+        Probability of data at least as far from flat, if they were flat.
+    profile : CurvatureProfile
+        Log likelihood over K, all other parameters at their best, and a score of each row predicted
+        from the others: R² for numbers, accuracy for labels, NaN for dissimilarities.
+    bend, bend_interval : float, tuple of two floats
+        K·mean‖L(x - μ)‖², which has no unit: 0 is flat, and |bend| ≪ 1 hardly curved.
+    level : float
+        Level of the intervals.
+    open_ends : tuple of two bools
+    kind : str
+        "numbers", "labels" or "dissimilarities".
+    n_rows : int
+        Rows that the likelihood has seen.
+    metric : CurvedMetric or None
+        The metric with this curvature; None for dissimilarities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cayleyklein import estimate_curvature
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> found = estimate_curvature(X, X[:, 0] * X[:, 1])
+    >>> top = found.profile.log_likelihood.argmax()
+    >>> bool(found.profile.curvature[top] == found.curvature)
+    True
+    >>> found.open_ends, found.kind, found.n_rows, found.metric.geometry
+    ((True, False), 'numbers', 60, 'hyperbolic')
+    """
+
+    curvature: float
+    interval: tuple[float, float]
+    p_value: float
+    profile: CurvatureProfile
+    bend: float
+    bend_interval: tuple[float, float]
+    level: float
+    open_ends: tuple[bool, bool]
+    kind: str
+    n_rows: int
+    metric: CurvedMetric | None
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: curved, not excluded to be flat, or too few rows to tell."""
+        if self.p_value <= 1 - self.level:
+            side = "elliptic" if self.curvature > 0 else "hyperbolic"
+            return f"curved, {side}, {p_text(self.p_value)}"
+        if all(self.open_ends):
+            return "too few rows to tell"
+        return f"flat cannot be excluded, {p_text(self.p_value)}"
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return (
+            f"CurvatureEstimate({self.verdict}: K = {self.curvature:.3g}, "
+            f"{100 * self.level:g} % from {low:.3g} to {high:.3g}; bend {self.bend:.2g})"
+        )
+
+
+def p_text(p: float) -> str:
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def estimate_curvature(
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    n_grid: int = 15,
+    shape: Any = "isotropic",
+    method: str = "likelihood",
+    dissimilarity: str | None = None,
+    n_components: int = 2,
+    max_samples: int = 500,
+    random_state: Any = None,
+) -> CurvatureEstimate:
+    """Estimate the curvature of the space of rows from their targets, with an interval.
+
+    Targets are taken as values of a Gaussian process with covariance σ² exp(-d_K(x, x')/ℓ), plus
+    noise; labels as the signs of one.  Its likelihood is a smooth function of K
+    through 0. All other parameters are at their best for each K, so that twice the fall of the log
+    likelihood from its maximum is χ² of one degree of freedom.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows; with ``dissimilarity="precomputed"`` their dissimilarities (n, n), without y.
+    y : array-like of shape (n,), optional
+        Targets: floats are numbers, everything else are labels.
+    level : float, default=0.95
+        Confidence level of the interval, and 1 minus the largest p-value that counts as curved.
+    n_grid : int, default=15
+        Curvatures of the profile, at least 5, to which a few near the maximum and the ends are
+        added.
+    shape : {"isotropic", "diagonal"}, metric or learner, default="isotropic"
+        L of the metric. "isotropic": L = I, distances in the units of X. "diagonal": one scale a
+        column, found with the other parameters at every K. A CurvedMetric gives its L and μ. A
+        learner, such as ``CurvedLMNN(geometry="flat")``, learns them from one half of the rows,
+        and the likelihood is that of the other half. Otherwise μ is the mean of the rows.
+    method : {"likelihood", "bootstrap"}, default="likelihood"
+        "bootstrap" replaces χ² by the deviances of targets drawn from the fitted process, at K = 0
+        and at both ends of the interval: for few rows, in about 100 times the time.
+    dissimilarity : "precomputed", optional
+        Estimate the K in which a map of dissimilarities has the least stress, as by
+        :class:`~cayleyklein.CurvedMDS`.
+    n_components : int, default=2
+        Dimension of that map.
+    max_samples : int, default=500
+        Most rows to use; of more, a random sample is taken, since time grows with their cube.
+    random_state : int, RandomState or None, default=None
+        Draws samples, halves of the rows, starts of maps and targets of the bootstrap.
+
+    Returns
+    -------
+    CurvatureEstimate
+
+    See Also
+    --------
+    cayleyklein.plotting.CurvatureDisplay : The profile and its interval.
+
+    Examples
+    --------
+    Numbers that depend on the directions of rows alone, which a small sphere sees best:
+
+    >>> import numpy as np
+    >>> from cayleyklein import estimate_curvature
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(150, 2))
+    >>> y = np.sin(3 * np.arctan2(X[:, 1], X[:, 0])) + 0.1 * rng.normal(size=150)
+    >>> estimate_curvature(X, y).verdict
+    'curved, elliptic, p < 0.0001'
+    >>> estimate_curvature(X, rng.normal(size=150)).verdict
+    'too few rows to tell'
+    """
+    level = checks.as_real(level, "level", "(0, 1)")
+    n_grid, most = checks.as_count(n_grid, "n_grid"), checks.as_count(max_samples, "max_samples")
+    checks.expect(n_grid >= 5, "n_grid", n_grid, "at least 5 curvatures")
+    checks.as_choice(method, "method", ("likelihood", "bootstrap"))
+    with estimators.naming("random_state"):
+        rng = check_random_state(random_state)
+    if dissimilarity is not None:
+        checks.as_choice(dissimilarity, "dissimilarity", ("precomputed",))
+        checks.expect(y is None, "y", y, "None with dissimilarities, which have no targets")
+        checks.expect(method == "likelihood", "method", method, "'likelihood' of dissimilarities")
+        return _of_map(X, checks.as_count(n_components, "n_components"), level, n_grid, most, rng)
+    rows, y = estimators.check_data(BaseEstimator(), X, y, ensure_min_samples=2)
+    checks.refuse_huge(rows, "X")
+    labels, targets = _read_targets(y)
+    if len(rows) > most:
+        some = np.sort(rng.choice(len(rows), most, replace=False))
+        rows, targets = rows[some], targets[some]
+    rows, targets, factor, center = _shaped(rows, targets, labels, shape, rng)
+    z = (rows - center) @ factor.T
+    diagonal = isinstance(shape, str) and shape == "diagonal"
+    spread = np.ptp(z, axis=0) > LEAST_SPREAD
+    if not (spread.all() if diagonal else spread.any()):
+        where = checks.list_indices(np.flatnonzero(~spread))
+        raise InvalidInputError(
+            f"X is constant in columns {where}, which have no scale; drop them."
+        )
+    if not np.ptp(targets) > 0:
+        what = "class" if labels else "value"
+        raise InvalidInputError(f"y has one {what} only, which says nothing about distances.")
+    process: NumberProcess | LabelProcess
+    if labels:
+        process = LabelProcess.of(np.unique(targets, return_inverse=True)[1])
+    else:
+        away = targets - targets.mean()
+        process = NumberProcess((away / np.abs(away).max())[:, None])
+    needed = len(process.bounds) + 3 + diagonal * z.shape[1] + SPARE_ROWS
+    if len(z) < needed:
+        raise InvalidInputError(
+            f"X has {len(z)} rows, but at least {needed} are needed for as many parameters."
+        )
+    profile = ProcessProfile(process, z, diagonal)
+    with estimators.few_threads(len(z), len(z)):
+        profile.explore(0.0, ENDS, n_grid)
+        found = _summary(profile, level, rng if method == "bootstrap" else None)
+        scores = [process.score(*profile.fitted(u)) for u in profile.curve()[0]]
+    low, high = found["interval"]
+    found["interval"] = max(low, -1 / profile.radius**2), high
+    scales = profile.scales(profile.points[profile.best()][1][len(process.bounds) :])
+    metric = CurvedMetric(
+        factor=scales[:, None] * factor, center=center, curvature=found["curvature"]
+    )
+    kind = "labels" if labels else "numbers"
+    return _finished(profile, scores, found, profile.mean_square, kind, len(z), metric)
+
+
+def _read_targets(y: Any) -> tuple[bool, Floats]:
+    """Return whether targets are labels, and numbers (n,): the targets or codes of the labels."""
+    with estimators.naming("y"):
+        given = np.asarray(y)
+    if given.dtype.kind == "f":
+        if given.ndim != 1:
+            raise InvalidInputError(f"y must have a number for each row; got shape {given.shape}.")
+        return False, estimators.check_numbers(y)
+    classes, codes = estimators.encode_classes(y)
+    if len(classes) > MOST_LABELS:
+        raise InvalidInputError(
+            f"y has {len(classes)} classes, but expected at most {MOST_LABELS}; if these are "
+            f"numbers, pass y.astype(float)."
+        )
+    return True, codes.astype(float)
+
+
+def _shaped(
+    rows: Floats, targets: Floats, labels: bool, shape: Any, rng: np.random.RandomState
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return rows and targets for the likelihood, L and μ."""
+    d, metric = rows.shape[1], shape
+    if isinstance(shape, str) and shape in ("isotropic", "diagonal"):
+        return rows, targets, np.eye(d), rows.mean(axis=0)
+    if hasattr(shape, "fit") and not isinstance(shape, type):
+        given = {"test_size": 0.5, "random_state": rng, "stratify": targets if labels else None}
+        with estimators.naming("shape"):
+            taught, rows, known, targets = train_test_split(rows, targets, **given)
+        metric = clone(shape).fit(taught, known.astype(int) if labels else known).metric_
+    expected = f"'isotropic', 'diagonal', a CurvedMetric of {d} columns, or a learner of one"
+    fits = isinstance(metric, CurvedMetric) and metric.dimension == d
+    checks.expect(fits, "shape", shape, expected)
+    return rows, targets, metric.factor, metric.center
+
+
+def _summary(
+    profile: Profile, level: float, rng: np.random.RandomState | None = None
+) -> dict[str, Any]:
+    """Return the maximum, its interval and p-value, by χ² or by draws at 0 and at χ²'s ends."""
+    limit = float(stats.chi2.ppf(level, 1))
+    at_flat = profile.deviance(0.0)
+    p = float(stats.chi2.sf(at_flat, 1))
+    ends = [profile.crossing(lambda u: np.full(len(u), limit), side) for side in (-1, 1)]
+    if rng is not None and isinstance(profile, ProcessProfile):
+        places = sorted({0.0, *(e if u is None else u for u, e in zip(ends, ENDS, strict=True))})
+        drawn = {u: profile.draw_deviances(u, N_DRAWS, rng) for u in places}
+        limits = [float(np.quantile(drawn[u], level, method="higher")) for u in places]
+        p = float((1 + (drawn[0.0] >= at_flat).sum()) / (1 + N_DRAWS))
+        ends = [profile.crossing(lambda u: np.interp(u, places, limits), side) for side in (-1, 1)]
+    low, high = ends
+    return {
+        "curvature": profile.curvature(profile.best()), "p_value": p, "level": level,
+        "interval": (-np.inf if low is None else profile.curvature(low),
+                     np.inf if high is None else profile.curvature(high)),
+        "open_ends": (low is None, high is None),
+    }  # fmt: skip
+
+
+def _finished(
+    profile: Profile,
+    scores: Any,
+    found: dict[str, Any],
+    size: float,
+    kind: str,
+    n: int,
+    metric: Any,
+) -> CurvatureEstimate:
+    u, y = profile.curve()
+    curve = CurvatureProfile(np.array([profile.curvature(at) for at in u]), y, np.array(scores))
+    low, high = found["interval"]
+    bends = {"bend": size * found["curvature"], "bend_interval": (size * low, size * high)}
+    return CurvatureEstimate(**found, **bends, profile=curve, kind=kind, n_rows=n, metric=metric)
+
+
+def _of_map(
+    X: Any, r: int, level: float, n_grid: int, most: int, rng: np.random.RandomState
+) -> CurvatureEstimate:
+    mds = CurvedMDS(r, metric="precomputed", random_state=rng)
+    n = len(X) if hasattr(X, "__len__") else 0
+    if n > most and np.shape(X) == (n, n):
+        some = np.sort(rng.choice(n, most, replace=False))
+        X = np.asarray(X)[np.ix_(some, some)]
+    with warnings.catch_warnings():  # the verdict says it
+        warnings.filterwarnings("ignore", "The curvature is undetermined")
+        warnings.filterwarnings("ignore", category=ConvergenceWarning)
+        stress = StressProfile(mds.fit(X))
+    if stress.freedom < 1:
+        raise InvalidInputError(
+            f"X has {len(stress.v)} rows, which a map in {r} dimensions always fits; pass more, or "
+            f"a smaller n_components."
+        )
+    variance, inflation = stress.uncertainty()
+    low, high = stress.bounds
+    reach = (high - low) * float(np.clip(REACH * np.sqrt(variance) / (high - low), 1e-6, 1.0))
+    K = float(np.clip(stress.K, low, high))
+    profile = StressCurve(stress, inflation)
+    with estimators.few_threads(len(stress.v), len(stress.v)):
+        profile.explore(K, (max(K - reach, low), min(K + reach, high)), n_grid)
+        found = _summary(profile, level)
+    size, scores = float(np.square(stress.v).sum(axis=1).mean()), [np.nan] * len(profile.points)
+    return _finished(profile, scores, found, size, "dissimilarities", len(stress.v), None)
