@@ -47,7 +47,7 @@ def test_labels_and_a_picture(command, table, tmp_path):
 def test_few_different_numbers_are_labels_unless_told(command, table):
     given = ["curvature", table, "-t", "code", "--drop", "value", "--drop", "kind", "--json"]
     assert command(*given).json["target"] == "labels"
-    assert command(*given, "--kind", "numbers").json["target"] == "numbers"
-    answer = command("curvature", table, "-t", "kind", "--kind", "numbers")
+    assert command(*given, "--task", "number").json["target"] == "numbers"
+    answer = command("curvature", table, "-t", "kind", "--task", "number")
     assert answer.code == 1
     assert "'kind'" in answer.err

@@ -8,10 +8,8 @@ import typer
 
 from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, counted, with_console
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.cli._fit import TASK_HELP, TaskChoice
 
-MOST_NUMERIC_LABELS = 10  # different numbers in a target that count as labels
-TargetKind = StrEnum("TargetKind", ["auto", "labels", "numbers"])
 ShapeChoice = StrEnum("ShapeChoice", ["isotropic", "diagonal"])
 
 
@@ -26,9 +24,7 @@ def curvature(
     target: Annotated[
         str, typer.Option("-t", "--target", metavar="COLUMN", help="A column of labels or numbers.")
     ],
-    kind: Annotated[
-        TargetKind, typer.Option(help="What the target holds; more than 10 numbers are numbers.")
-    ] = TargetKind.auto,
+    task: Annotated[TaskChoice, typer.Option(help=TASK_HELP)] = TaskChoice.auto,
     shape: Annotated[
         ShapeChoice, typer.Option(help="Column scales: equal, or learned.")
     ] = ShapeChoice.isotropic,
@@ -50,12 +46,11 @@ def curvature(
     from cayleyklein.curvature import estimate_curvature
 
     frame = tables.read_table(table, **console.reading)
-    others, words, n_missing = tables.split_target(frame, target, to_learn=False)
+    others, y, n_missing = tables.split_target(frame, target, task=task)
     if n_missing:
         console.note(f"left out {counted(n_missing, 'row')} without {target!r}")
     X = StandardScaler().fit_transform(tables.TableEncoder(drop=drop or []).fit_transform(others))
     X = X[:, X.any(axis=0)]
-    y = words if kind == "labels" else numbers_of(frame[[target]].dropna(), words, kind)
     found = estimate_curvature(X, y, shape=shape.value, max_samples=rows, random_state=seed)
     if picture is not None:
         from cayleyklein.plotting import CurvatureDisplay
@@ -75,18 +70,3 @@ def curvature(
     about = f"{counted(found.n_rows, 'row')}, {counted(X.shape[1], 'standardised column')}"
     lines.append(f"{'from':10} {about}, {found.kind} in {target!r}")
     console.result(values | {"rows": found.n_rows, "target": found.kind}, "\n".join(lines))
-
-
-def numbers_of(column: Any, words: Any, kind: str) -> Any:
-    """Return a target as numbers if it is to be, or looks so; its words otherwise."""
-    from cayleyklein import tables
-
-    try:
-        encoder = tables.TableEncoder(kinds={column.columns[0]: "number"})
-        found = encoder.fit_transform(column)[:, 0]
-    except InvalidInputError:
-        if kind == "numbers":
-            raise
-        return words
-    many = len(set(found.tolist())) > MOST_NUMERIC_LABELS
-    return found if kind == "numbers" or many else words

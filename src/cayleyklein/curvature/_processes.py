@@ -15,10 +15,10 @@ from scipy.special import log_ndtr
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.kernels.ridge import Spectrum
 
-RIDGES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
+NOISES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
 LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from
 RATIOS = (1.0, 10.0, 100.0)  # σ²/ℓ to start from
-OFFSET = 100.0  # prior variance of the constant f of a label: as good as unknown
+PRIOR_OF_MEAN = 100.0  # prior variance of the constant f of a label: as good as unknown
 BARTLETT = 1.1  # mean deviance of labels at the true K: 1.0 at 100 rows in simulations, 1.2 at 300
 NEWTON_STEPS, NEWTON_GAIN = 40, 1e-5
 
@@ -55,8 +55,8 @@ class NumberProcess:
 
     def _best_ridge(self, D: Floats, log_parameters: Floats) -> tuple[float, float]:
         spectrum = self._spectrum(D, log_parameters)
-        found = [float(spectrum.log_likelihood(ridge).sum()) for ridge in RIDGES]
-        x, y, top = np.log(RIDGES), np.array(found), int(np.argmax(found))
+        found = [float(spectrum.log_likelihood(ridge).sum()) for ridge in NOISES]
+        x, y, top = np.log(NOISES), np.array(found), int(np.argmax(found))
         for _ in range(2):
             if not 0 < top < len(x) - 1:
                 break
@@ -104,7 +104,7 @@ class LabelProcess:
 
     def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
         length, ratio = np.exp(log_parameters)
-        covariance = ratio * length * np.exp(-D / length) + OFFSET
+        covariance = ratio * length * np.exp(-D / length) + PRIOR_OF_MEAN
         total, c = 0.0, self.targets.shape[1]
         for column in range(c):
             value, mode = laplace(covariance, self.targets[:, column], self.modes[:, column])
@@ -134,7 +134,7 @@ def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats) -> Float
     """Return the errors (n, t) of ridge regression without each row, by the best ridge."""
     gram = np.exp(-D / np.exp(log_parameters[0]))
     spectrum = Spectrum.of(gram, targets, np.ones(len(gram)))
-    return min(map(spectrum.left_out_errors, RIDGES), key=lambda e: float(np.square(e).sum()))
+    return min(map(spectrum.left_out_errors, NOISES), key=lambda e: float(np.square(e).sum()))
 
 
 def draw_process(covariance: Floats, count: int, rng: np.random.RandomState) -> Floats:
