@@ -27,6 +27,7 @@ from cayleyklein.geometry.projective._cross_ratio import apply_collineation
 from cayleyklein.geometry.space import CurvedSpace
 
 HYPERBOLIC_REACH = 12.0  # length of a hyperbolic curve to each side, in units of 1/√-K
+KLEIN_REACH = 16.0  # radius up to which Klein coordinates hold points, in units of 1/√-K
 CURVE_REACH = 1e3  # and of every curve, in units of z
 
 
@@ -153,7 +154,9 @@ def equidistant(p: ArrayLike, line: Hyperplane, metric: CurvedSpace, n: int = 25
 
 
 def horocycle(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, n: int = 257) -> Floats:
-    """Return the horocycle (n, 2) through p whose centre is the end of the ray from p to q.
+    """Return the horocycle through p whose centre is the end of the ray from p to q.
+
+    At most n points, those that Klein coordinates can hold.
 
     In the Poincaré disc of radius 1 it is the circle that touches the rim at the end e and goes
     through p: of the points y with ‖y - e‖² = b (1 - ‖y‖²) for one b.
@@ -172,6 +175,7 @@ def horocycle(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, n: int = 257) -> 
     across = np.array([-e[1], e[0]])
     turned = circle[:, :1] * e + circle[:, 1:] * across
     ring = (e + level * turned) / (1 + level)
+    ring = ring[np.linalg.norm(ring, axis=1) < math.tanh(KLEIN_REACH / 2)]
     return metric.points(np.asarray(from_chart(ring, "conformal", -1)) / k)
 
 
