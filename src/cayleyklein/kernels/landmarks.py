@@ -30,7 +30,7 @@ from cayleyklein.kernels.machine import (
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.selection.scorer import TIE, gain_of
 
-WORK = 3e11
+WORK = 2e11
 """Multiplications n m² that the sums of one machine may take: some seconds on two cores."""
 
 FEWEST_LANDMARKS, MOST_LANDMARKS = 500, 2000
