@@ -47,7 +47,9 @@ class LabelTask:
         return target
 
     def votes(self, voters: Any, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        return np.log(self.summing.smoothed(voters._probabilities_by_number(X, numbers)))
+        return np.log(
+            self.summing.smoothed(voters._by_number(X, numbers, voters._votes.probabilities))
+        )
 
     def final_votes(self, voters: CurvedKNeighborsClassifier, X: Any) -> Any:
         return np.log(self.summing.smoothed(voters.predict_proba(X)))

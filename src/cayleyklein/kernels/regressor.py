@@ -54,7 +54,9 @@ class NumberTask:
     truth = targets
 
     def votes(self, voters: Any, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        return np.asarray((voters._means_by_number(X, numbers) - self.mean) / self.unit)
+        return np.asarray(
+            (voters._by_number(X, numbers, voters._means.means) - self.mean) / self.unit
+        )
 
     def final_votes(self, voters: CurvedKNeighborsRegressor, X: Any) -> Any:
         found = voters.predict(X)

@@ -351,18 +351,6 @@ default="auto"
         )
         return found
 
-    def _probabilities_by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        """Return the probabilities (n_numbers, m, C) of checked rows by so many neighbours each."""
-        index = cast(SearchIndex, self._searcher)
-        found = index.nearest(X, candidates_of(self.weights, max(numbers)), self.n_jobs)
-        answers = []
-        for number in numbers:
-            k = max(1, min(number, found.rows.shape[1] - 1))
-            wanted = candidates_of(self.weights, k)
-            near = Ranked(found.values[:, :wanted], found.rows[:, :wanted], found.inside)
-            answers.append(self._votes.probabilities(near, k))
-        return np.array(answers)
-
     def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
         """Say why rows are predicted as they are: who voted, and what the distances are made of.
 

@@ -268,18 +268,6 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
             self._searcher.answer(queries, n_wanted, finish, self._means, (kind,), self.n_jobs)[0],
         )
 
-    def _means_by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        """Return the mean targets (n_numbers, m, t) of checked rows by so many neighbours each."""
-        index = cast(SearchIndex, self._searcher)
-        found = index.nearest(X, candidates_of(self.weights, max(numbers)), self.n_jobs)
-        answers = []
-        for number in numbers:
-            k = max(1, min(number, found.rows.shape[1] - 1))
-            wanted = candidates_of(self.weights, k)
-            near = Ranked(found.values[:, :wanted], found.rows[:, :wanted], found.inside)
-            answers.append(self._means.means(near, k))
-        return np.array(answers)
-
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:

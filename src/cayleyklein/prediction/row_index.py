@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import RowBlocks
@@ -13,9 +15,10 @@ from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import NeighborMethods
-from cayleyklein.neighbors.search import SearchIndex
+from cayleyklein.neighbors.search import Ranked, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.pooled_points import Points
+from cayleyklein.prediction.vote_weights import candidates_of
 
 
 class PooledRows(NeighborMethods):
@@ -24,6 +27,20 @@ class PooledRows(NeighborMethods):
     _given: GivenRows
     _all_rows: SearchIndex | None = None
     """Index of all rows, made when it is asked for; None where rows are points."""
+
+    def _by_number(
+        self, X: Floats, numbers: tuple[int, ...], answer: Callable[[Ranked, int], Floats]
+    ) -> Floats:
+        """Return answers (n_numbers, m, t) for checked rows by so many neighbours each."""
+        index, weights = cast(SearchIndex, self._searcher), cast(Any, self).weights
+        found = index.nearest(X, candidates_of(weights, max(numbers)), self.n_jobs)
+        answers = []
+        for number in numbers:
+            k = max(1, min(number, found.rows.shape[1] - 1))
+            wanted = candidates_of(weights, k)
+            near = Ranked(found.values[:, :wanted], found.rows[:, :wanted], found.inside)
+            answers.append(answer(near, k))
+        return np.array(answers)
 
     def _row_index(self) -> SearchIndex | Shards:
         check_is_fitted(self, "metric_")
