@@ -22,6 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from cayleyklein import (
+    CurvedKernelClassifier,
     CurvedKNeighborsClassifier,
     CurvedLinearSVC,
     CurvedMDS,
@@ -104,6 +105,7 @@ forest = RandomForestClassifier(50, random_state=0)
 models = {
     "neighbours": make_pipeline(chart, CurvedKNeighborsClassifier(metric=disc, n_neighbors=3)),
     "neighbours, raw": KNeighborsClassifier(3),
+    "kernel": make_pipeline(chart, CurvedKernelClassifier("metric", metric=disc, random_state=0)),
     "linear machine": make_pipeline(chart, CurvedLinearSVC(disc, C=10.0)),
     "linear machine, raw": CurvedLinearSVC(CurvedMetric.euclidean(2), C=10.0),
     "forest": make_pipeline(chart, forest),
