@@ -63,6 +63,12 @@ def test_selection_tells_of_each_part(model):
     assert min(model.part_weights_.values()) > 0
 
 
+def test_a_given_number_of_neighbors_is_the_one_that_is_judged():
+    model = CurvedKernelClassifier("plain", n_neighbors=7, random_state=0).fit(X, Y)
+    assert model.n_neighbors_ == {"plain": 7}
+    assert {trial.n_neighbors for trial in model.selection_.trials} == {7}
+
+
 def test_kernels_do_what_votes_cannot():
     A, a = nested(300)
     B, b = nested(1000, seed=1)

@@ -40,10 +40,10 @@ class NormalScores:
 
     @classmethod
     def of(cls, X: Floats, weights: Floats) -> NormalScores:
-        values, below = [], []
-        for column in X.T:
+        values, below, kept = [], [], weights > 0
+        for column in X[kept].T:
             distinct, place = np.unique(column, return_inverse=True)
-            mass = np.bincount(place, weights=weights).astype(float)
+            mass = np.bincount(place, weights=weights[kept]).astype(float)
             reached = np.cumsum(mass)
             values.append(distinct)
             below.append((reached - mass / 2) / reached[-1])

@@ -34,6 +34,7 @@ from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
 from cayleyklein.selection import folds, procedure
 from cayleyklein.selection.choice import Chosen
+from cayleyklein.selection.n_neighbors import NEIGHBORS
 from cayleyklein.selection.scorer import Scorer
 from cayleyklein.selection.trials import Selection
 
@@ -92,6 +93,7 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
             names, task.targets, make_neighbors,
             GAMMAS if self.gamma is None else (float(self.gamma),),
             RIDGES if self.ridge is None else (float(self.ridge),), spreads,
+            NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
         )  # fmt: skip
 
         def learn(rows: GivenRows, purpose: str) -> tuple[Metric, Any]:

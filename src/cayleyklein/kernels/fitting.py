@@ -30,7 +30,6 @@ from cayleyklein.kernels.score_weights import ScoreSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.selection import folds
-from cayleyklein.selection.n_neighbors import NEIGHBORS
 from cayleyklein.selection.scorer import TIE, gain_of
 from cayleyklein.selection.trials import Selection, Trial
 
@@ -77,15 +76,16 @@ class HeldOut(NamedTuple):
 
     @classmethod
     def judged(
-        cls, task: Task, scores: dict[str, Floats], rows: GivenRows, n_rows: float, spreads: Floats
-    ) -> HeldOut:
+        cls, task: Task, fitter: PartFitter, scores: dict[str, Floats], rows: GivenRows,
+        n_rows: float, spreads: Floats,
+    ) -> HeldOut:  # fmt: skip
         """Choose the numbers of neighbours; scores of votes are (n_numbers, m, t)."""
         truth, shares = task.truth(rows.target), rows.weights / rows.weights.sum()
         scores, numbers = dict(scores), {}
         for name in VOTING & set(scores):
             losses = [task.summing.losses(each, truth) @ shares for each in scores[name]]
             best = int(np.argmin(losses))
-            numbers[name], scores[name] = NEIGHBORS[best], scores[name][best]
+            numbers[name], scores[name] = fitter.numbers[best], scores[name][best]
         return cls(scores, truth, shares, n_rows, numbers, spreads)
 
     def weights(self, task: Task, names: tuple[str, ...]) -> Floats:
@@ -230,7 +230,7 @@ def predict_folds(
         for name, machine in fitted.machines.items():
             scores[name].append(machine.scores(X))
         for name, voters in fitted.voters.items():
-            scores[name].append(task.votes(voters, X, NEIGHBORS))
+            scores[name].append(task.votes(voters, X, fitter.numbers))
         spreads.append(fitter.spread(fitted, X))
         held.append(rows)
     if not held:
@@ -238,7 +238,7 @@ def predict_folds(
     joined = {name: np.concatenate(each, axis=-2) for name, each in scores.items()}
     whole = reduce(GivenRows.joined, held)
     n = whole.weights.sum() if counted else len(np.unique(cast(Floats, whole.X), axis=0))
-    return HeldOut.judged(task, joined, whole, float(n), np.concatenate(spreads))
+    return HeldOut.judged(task, fitter, joined, whole, float(n), np.concatenate(spreads))
 
 
 def split_given(

@@ -33,7 +33,6 @@ from cayleyklein.learning import sampling
 from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.selection import folds
-from cayleyklein.selection.n_neighbors import NEIGHBORS
 
 TRIAL_ROWS, TRIAL_LANDMARKS = 20_000, 500
 """Rows and landmarks of the fits that choose between two γ."""
@@ -75,7 +74,7 @@ def fit_many(
     X = cast(Floats, held_out.X)
     some = drawn(rest, VOTING_ROWS, rng)
     scores: dict[str, Floats] = {
-        name: task.votes(voters, X, NEIGHBORS)
+        name: task.votes(voters, X, fitter.numbers)
         for name, voters in fitter.voters(some, metric).items()
     }
     machines: dict[str, KernelMachine] = {}
@@ -90,7 +89,8 @@ def fit_many(
         )
     voters = fitter.voters(given, metric)
     parts = FittedParts(machines, voters)
-    judged = HeldOut.judged(task, scores, held_out, len(held), fitter.spread(parts, X))
+    spreads = fitter.spread(parts, X)
+    judged = HeldOut.judged(task, fitter, scores, held_out, len(held), spreads)
     return FittedSum.of(task, fitter.names, judged, parts, metric, learner, ranks)
 
 

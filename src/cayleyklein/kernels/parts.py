@@ -24,6 +24,7 @@ from cayleyklein.kernels.machine import (
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
+from cayleyklein.selection.n_neighbors import NEIGHBORS
 
 PARTS = ("metric", "columns", "neighbors", "plain")
 """Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
@@ -31,7 +32,6 @@ PARTS = ("metric", "columns", "neighbors", "plain")
 
 VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
 """Parts that are votes of neighbours, and parts that need the metric."""
-
 
 MOST_COPIES = 100
 """Mean number of rows that weights may stand for."""
@@ -76,7 +76,7 @@ def counted_rows(given: GivenRows) -> tuple[GivenRows, bool]:
 
 @dataclass(frozen=True)
 class FittedParts:
-    """Kernel machines by name, and a fitted neighbours' estimator, or None."""
+    """Kernel machines and fitted neighbours' estimators, by the names of their parts."""
 
     machines: dict[str, KernelMachine]
     voters: dict[str, Any]
@@ -96,6 +96,7 @@ class PartFitter:
     gammas: tuple[float, ...] = GAMMAS
     ridges: tuple[float, ...] = RIDGES
     spreads: bool = False  # whether variances are wanted
+    numbers: tuple[int, ...] = NEIGHBORS  # of neighbours, that are tried
 
     def fit(
         self, given: GivenRows, points: TargetPoints, metric: Metric | None,

@@ -147,8 +147,8 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
     Standard deviations are those of the Gaussian processes, averaged over the kernel parts, times
     one factor for each target, such that squared errors of held-out rows are right on average.
     :meth:`predict_interval` takes quantiles of these errors instead of those of a normal
-    distribution. Without held-out rows (fewer than 4), the factor is the standard deviation of the
-    targets. For γ, λ, folds and many rows see :class:`CurvedKernelClassifier`.
+    distribution. Without held-out rows (fewer than three), the factor is the standard deviation of
+    the targets. For γ, λ, folds and many rows see :class:`CurvedKernelClassifier`.
 
     Examples
     --------
