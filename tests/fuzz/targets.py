@@ -34,7 +34,14 @@ from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import MOST_BYTES, prepare, read_source
 from cayleyklein.cli import main
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.tables import TableClassifier, iter_table, load_model, read_table, save_model
+from cayleyklein.tables import (
+    TableClassifier,
+    TableRegressor,
+    iter_table,
+    load_model,
+    read_table,
+    save_model,
+)
 from cayleyklein.tables import _model_files as files
 
 PATIENCE = 60
@@ -115,8 +122,9 @@ def packed(text):
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("table.csv", data)
-    parquet = io.BytesIO()
-    pd.read_csv(io.StringIO(PLAIN)).to_parquet(parquet)
+    frame, parquet, workbook = pd.read_csv(io.StringIO(PLAIN)), io.BytesIO(), io.BytesIO()
+    frame.to_parquet(parquet)
+    frame.to_excel(workbook, index=False)
     return [
         data,
         gzip.compress(data),
@@ -124,6 +132,9 @@ def packed(text):
         lzma.compress(data),
         archive.getvalue(),
         parquet.getvalue(),
+        workbook.getvalue(),
+        frame.to_json(orient="records", lines=True).encode(),
+        frame.to_json(orient="records").encode(),
         text.encode("utf-16"),
         b"\xef\xbb\xbf" + data,
     ]
@@ -174,23 +185,35 @@ def try_table(case):
 # -- models --------------------------------------------------------------------------------
 
 
-def small_model():
+def small_models():
+    """Return rows, and model files of neighbours and kernel machines, of classes and numbers."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(12, 2)), columns=["a", "b"])
     table["kind"] = pd.Categorical(["u", "v", None] * 4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = TableClassifier(geometry="elliptic").fit(table, np.array(["x", "y"] * 6))
-    path = FOLDER / "seed.ckm"
-    save_model(model, path)
-    return path.read_bytes(), table
+    given = [
+        (TableClassifier(geometry="elliptic"), np.array(["x", "y"] * 6)),
+        (TableClassifier(geometry="flat", model="kernel"), np.array(["x", "y"] * 6)),
+        (TableRegressor(geometry="flat"), rng.normal(size=12)),
+        (TableRegressor(geometry="flat", model="kernel"), rng.normal(size=12)),
+    ]
+    contents = []
+    for model, target in given:
+        path = FOLDER / "seed.ckm"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            save_model(model.fit(table, target), path)
+        contents.append(path.read_bytes())
+    return table, contents
 
 
-MODEL, ROWS = small_model()
-with zipfile.ZipFile(io.BytesIO(MODEL)) as _members:
-    MEMBERS = {name: _members.read(name) for name in _members.namelist()}
-SCHEMA = json.loads(MEMBERS["schema.json"])
-NODES = len(list(files.dicts(SCHEMA)))
+def members_of(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+ROWS, MODELS = small_models()
+MEMBERS = [members_of(content) for content in MODELS]
+NODES = max(len(list(files.dicts(json.loads(each["schema.json"])))) for each in MEMBERS)
 
 values = st.recursive(
     st.none()
@@ -224,6 +247,7 @@ schema_edits = st.lists(
     max_size=4,
 )
 models = st.tuples(
+    st.integers(0, len(MODELS) - 1),
     st.sampled_from(["file", "schema", "schema", "arrays", "note"]),
     edits,
     schema_edits,
@@ -232,17 +256,17 @@ models = st.tuples(
 )
 
 
-def with_schema_edits(changes):
-    schema = json.loads(MEMBERS["schema.json"])
+def with_schema_edits(content, changes):
+    schema = json.loads(content)
     nodes = list(files.dicts(schema))
     for number, (kind, what, value) in changes:
-        node = nodes[number]
+        node = nodes[number % len(nodes)]
         keys = sorted(node)
         if kind == "type":
             node |= {"__loader__": what, "__module__": value[0], "__class__": value[1]}
-        elif kind == "share" and node is not nodes[what]:
+        elif kind == "share" and node is not (other := nodes[what % len(nodes)]):
             node.clear()
-            node.update({k: v for k, v in nodes[what].items() if not isinstance(v, dict | list)})
+            node.update({k: v for k, v in other.items() if not isinstance(v, dict | list)})
         elif keys and kind == "drop":
             node.pop(keys[what % len(keys)])
         elif keys:
@@ -252,14 +276,14 @@ def with_schema_edits(changes):
 
 def forged(case):
     """A model file with something wrong in it, and most often checksums that are right."""
-    where, changes, schema_changes, note, compression = case
+    which, where, changes, schema_changes, note, compression = case
     if where == "file":
-        return edited(MODEL, changes)
+        return edited(MODELS[which], changes)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as target:
-        for name, data in MEMBERS.items():
+        for name, data in MEMBERS[which].items():
             if name == "schema.json" and where == "schema":
-                data = json.dumps(with_schema_edits(schema_changes)).encode()
+                data = json.dumps(with_schema_edits(data, schema_changes)).encode()
             elif name == files.NOTE and where == "note":
                 data = json.dumps(json.loads(data) | note).encode()
             elif where == "arrays":
@@ -286,10 +310,11 @@ sys.addaudithook(watch)
 
 @cache
 def load_compiled_code():
-    """Load the model as it is: Numba reads its cache, by pickle, when it first needs a kernel."""
+    """Load the models as they are: Numba reads its cache, by pickle, when it first needs it."""
     path = FOLDER / "whole.ckm"
-    path.write_bytes(MODEL)
-    load_model(path)
+    for content in MODELS:
+        path.write_bytes(content)
+        load_model(path).predict(ROWS)
 
 
 def try_model(case):
@@ -317,6 +342,17 @@ WORDS = [
     *("table.csv", "text.csv", "empty.csv", "model.ckm", "broken.ckm", ".", "nothing", "out.ckm"),
     *("out.csv", "out.svg", "out.parquet", "no/such/out.csv", "a", "b", "kind", "c", "y"),
     *("0", "1", "3", "-1", "1e9", "nan", "inf", "999999999999", "", "é", "flat", "elliptic", "\0"),
+    *(
+        "table.xlsx",
+        "table.jsonl",
+        "number.ckm",
+        "out.xlsx",
+        "--task",
+        "class",
+        "number",
+        "--model",
+    ),
+    *("kernel", "neighbors", "--skip-rows", "--as", "a=category", "--level", "0.9", "--explain"),
     *("hyperbolic", "mixed", "latin-1", ";", "-0.01", "\udcff", "--seed=-1", "--order=2", "-k2"),
 ]
 lines = st.one_of(
@@ -325,6 +361,10 @@ lines = st.one_of(
         lambda more: ["fit", "table.csv", "-t", "y", "-o", "out.ckm", *more]
     ),
     st.lists(st.sampled_from(WORDS), max_size=4).map(lambda m: ["predict", "model.ckm", *m]),
+    st.lists(st.sampled_from(WORDS), max_size=4).map(lambda m: ["evaluate", "number.ckm", *m]),
+    st.lists(st.sampled_from(WORDS), max_size=3).map(
+        lambda m: ["curvature", "table.csv", "-t", "y", *m]
+    ),
     st.lists(st.sampled_from(WORDS), max_size=4).map(
         lambda m: ["neighbors", "model.ckm", "table.csv", *m]
     ),
@@ -344,12 +384,16 @@ def kitchen():
         table.to_csv(folder / "table.csv", index=False)
         (folder / "text.csv").write_text("a,b,kind\nx,y,z\n")
         (folder / "empty.csv").write_text("")
-        (folder / "model.ckm").write_bytes(MODEL)
-        (folder / "broken.ckm").write_bytes(MODEL[:1000])
+        (folder / "model.ckm").write_bytes(MODELS[0])
+        (folder / "number.ckm").write_bytes(MODELS[3])
+        (folder / "broken.ckm").write_bytes(MODELS[0][:1000])
+        table.to_excel(folder / "table.xlsx", index=False)
+        table.to_json(folder / "table.jsonl", orient="records", lines=True)
     return folder
 
 
-GIVEN = ("table.csv", "text.csv", "empty.csv", "model.ckm", "broken.ckm")
+GIVEN = ("table.csv", "text.csv", "empty.csv", "table.xlsx", "table.jsonl")
+GIVEN += ("model.ckm", "number.ckm", "broken.ckm")
 
 
 def try_line(arguments):
