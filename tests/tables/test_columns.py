@@ -5,10 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from cayleyklein.columns.cells import parse_number
+from cayleyklein.columns.uses import is_identifier
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import split_target
-from cayleyklein.tables._cells import parse_number
-from cayleyklein.tables._columns import is_identifier
 
 
 def classes_of(values):

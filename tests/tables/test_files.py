@@ -20,9 +20,9 @@ from cayleyklein.tables._model_files import FORMAT_VERSION
 X, Y = load_wine(return_X_y=True)
 NOTE = "cayleyklein.json"
 TYPES = [
-    "cayleyklein.tables._cells.CellFormat",
-    "cayleyklein.tables._columns.Column",
-    "cayleyklein.tables._encoder.TableEncoder",
+    "cayleyklein.columns.cells.CellFormat",
+    "cayleyklein.columns.column.Column",
+    "cayleyklein.columns.encoder.TableEncoder",
     "numpy.dtype",
 ]
 

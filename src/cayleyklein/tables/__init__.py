@@ -1,7 +1,7 @@
 """Tables as people have them: reading and encoding them, predicting from them, model files."""
 
-from cayleyklein.tables._columns import Column
-from cayleyklein.tables._encoder import TableEncoder
+from cayleyklein.columns.column import Column
+from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.tables._model_files import load_model, save_model
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables._reading import iter_table, read_table

@@ -17,22 +17,22 @@ import numpy as np
 
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
+from cayleyklein.columns.cells import CellFormat
+from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.state import kernel_state, restore_kernel
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.tables._cells import CellFormat
-from cayleyklein.tables._encoder import TableEncoder
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables._predictor import KERNELS
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 6  # raised whenever another cayleyklein could not read, or would misread, a file
+FORMAT_VERSION = 7  # raised whenever another cayleyklein could not read, or would misread, a file
 NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
 TRUSTED = {  # the objects that a file may hold: what an encoder of tables is made of
-    "cayleyklein.tables._cells.CellFormat",
-    "cayleyklein.tables._columns.Column",
-    "cayleyklein.tables._encoder.TableEncoder",
+    "cayleyklein.columns.cells.CellFormat",
+    "cayleyklein.columns.column.Column",
+    "cayleyklein.columns.encoder.TableEncoder",
     "sklearn.decomposition._truncated_svd.TruncatedSVD",
     "sklearn.feature_extraction.text.TfidfTransformer",
     "sklearn.feature_extraction.text.TfidfVectorizer",

@@ -12,6 +12,8 @@ from cayleyklein._estimators import as_weights, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, require
+from cayleyklein.columns.encoder import TableEncoder
+from cayleyklein.columns.uses import as_table
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.metrics.combined import terms_of
@@ -22,8 +24,6 @@ from cayleyklein.prediction import (
     Explanation,
 )
 from cayleyklein.prediction.vote_weights import candidates_of, neighbor_weights
-from cayleyklein.tables._columns import as_table
-from cayleyklein.tables._encoder import TableEncoder
 
 ESTIMATORS: dict[tuple[str, str], Any] = {  # by task and model
     ("class", "neighbors"): CurvedKNeighborsClassifier,
@@ -109,11 +109,9 @@ class TablePredictor(EstimatorCard):
         """
         table = as_table(X)
         target, n, index = self._checked(y, len(table)), len(table), np.asarray(table.index)
-        encoder = TableEncoder(
-            max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
-        ).fit(X, target)
-        rows = encoder._fitted_rows(encoder._table(X), target)
-        weights = None if sample_weight is None else as_weights(sample_weight, rows)
+        encoder = TableEncoder(max_categories=self.max_categories, kinds=self.kinds, drop=self.drop)
+        weights = None if sample_weight is None else as_weights(sample_weight, target)
+        rows, _ = encoder._fit_rows(X, target, weights)
         estimator = self._estimator().fit(rows, target, weights)
         learner, selection = getattr(estimator, "learner_", None), estimator.selection_
         parts = terms_of(estimator.metric_)
@@ -202,7 +200,7 @@ class TablePredictor(EstimatorCard):
             found = self.estimator_.explain(rows) if self.task == "class" else self._reasons(rows)
         every = []
         for why, missing in zip(found, gaps, strict=True):
-            names, columns = self.encoder_._add_up(why.columns)
+            names, columns = self.encoder_.by_column(why.columns)
             totals = np.abs(columns).sum(axis=1, keepdims=True)  # signs within a column cancel
             columns = columns / np.where(totals > 0, totals, 1.0)
             near = self.row_numbers_[why.rows]
@@ -256,7 +254,7 @@ class TablePredictor(EstimatorCard):
             weights = self.estimator_.feature_weights()
         else:
             weights = self.metric_.feature_weights(self.estimator_._given.X)
-        names, shares = self.encoder_._add_up(weights)
+        names, shares = self.encoder_.by_column(weights)
         order = np.argsort(-shares, kind="stable")
         return {str(names[at]): float(shares[at]) for at in order}
 

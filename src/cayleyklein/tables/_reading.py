@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from cayleyklein._validation import as_path, as_real, as_text, as_texts, expect, require
+from cayleyklein.columns.cells import without_blanks
+from cayleyklein.columns.formats import typed
+from cayleyklein.columns.uses import HEADER_ADVICE
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import without_blanks
-from cayleyklein.tables._columns import HEADER_ADVICE
-from cayleyklein.tables._formats import typed
 from cayleyklein.tables._records import (
     PIECE_ROWS,
     check_names,

@@ -8,10 +8,10 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray
 from cayleyklein._validation import as_choice, as_text, require
+from cayleyklein.columns.cells import CellFormat, as_words
+from cayleyklein.columns.formats import find_formats, quantities
+from cayleyklein.columns.uses import as_table, check_name
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import CellFormat, as_words
-from cayleyklein.tables._columns import as_table, check_name
-from cayleyklein.tables._formats import find_formats, quantities
 
 TASKS = ("auto", "class", "number")
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5

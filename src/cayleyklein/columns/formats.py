@@ -11,9 +11,9 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import require
+from cayleyklein.columns import cells as _cells
+from cayleyklein.columns.cells import CellFormat, as_series, as_words, parse_number, parsed_dates
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables import _cells
-from cayleyklein.tables._cells import CellFormat, as_series, as_words, parse_number, parsed_dates
 
 WHOLE_WITH_POINTS = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"  # points that may group thousands
 FormatFit = tuple[CellFormat, float]  # a format, and the share of the cells that fit it

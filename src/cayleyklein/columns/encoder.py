@@ -11,14 +11,17 @@ from collections.abc import Collection, Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from cayleyklein._estimators import naming, restore_on_error
-from cayleyklein._typing import AnyArray, Bools, Floats, Texts
+from cayleyklein._estimators import as_weights, naming, restore_on_error
+from cayleyklein._typing import Bools, Floats, Texts
 from cayleyklein._validation import as_count
+from cayleyklein.columns import means
+from cayleyklein.columns.column import Column
+from cayleyklein.columns.uses import as_table, fit_columns
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._columns import Column, as_table, fit_columns, with_means
 
 ORDER = {"number": 0, "date": 0, "ordered": 0, "category": 1, "text": 2}  # in an encoded row
 
@@ -92,7 +95,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.drop = drop
 
     @restore_on_error
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Decide how each column is encoded, and fit the encoding.
 
         Parameters
@@ -100,7 +103,41 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : pandas or polars DataFrame, or array-like
         y : array-like of shape (n,), optional
             Classes, or floats for numbers: the targets that many categories are encoded by.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows: a weight of 2 counts as two rows in medians and mean targets.
         """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Floats:
+        """Fit, and return the encoded rows; categories by the mean targets of other rows.
+
+        Those of a fold of five come from the other four, so that a row does not tell its own
+        target. `transform` takes the means of all rows.
+        """
+        return self._fit_rows(X, y, sample_weight)[0]
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats | None]:
+        """Fit; return rows to learn from, and to search in where they are others."""
+        table, targets, weights = self._fit(X, y, sample_weight)
+        rows = self._encoded(table)
+        if targets is None or not any(column.levels for column in self._used()):
+            return rows, None
+        folds = means.folds_of(table, targets, weights)
+        parts: list[Floats] = []
+        for column in self._used():
+            values, start = table[column.name], sum(part.shape[1] for part in parts)
+            if column.levels:
+                given = (column.places(values), targets, weights, len(column.categories), folds)
+                parts.append(means.means_of_others(*given))
+            else:
+                parts.append(rows[:, start : start + len(column.feature_names)])
+        return np.hstack(parts), rows
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats | None, Floats]:
+        """Fit; return the table, the targets (n, t) and the weights."""
         most, table = as_count(self.max_categories, "max_categories"), as_table(X)
         if not len(table.columns):
             raise InvalidInputError("The table has no column to learn from.")
@@ -113,31 +150,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)
             if table.dtypes.map(lambda dtype: dtype.kind in "iuf").all():
                 kinds = dict.fromkeys(names, "number") | dict(kinds or {})
-        target = None if y is None else np.asarray(y)
-        if target is not None and target.shape != (len(table),):
-            raise InvalidInputError(f"X has {len(table)} rows, but y has shape {target.shape}.")
-        columns = fit_columns(table, kinds, self.drop, most, target)
+        targets, weights = None, as_weights(sample_weight, table)
+        if y is not None:
+            y = np.asarray(y)
+            if len(y) != len(table):
+                raise InvalidInputError(f"X has {len(table)} rows, but y has shape {y.shape}.")
+            targets = means.as_numbers(y)
+        some, kept, known = table, weights > 0, targets
+        if not kept.all():
+            some, known = table[kept], None if targets is None else targets[kept]
+        columns = fit_columns(some, kinds, self.drop, most, known, weights[kept])
         if all(column.kind == "unused" for column in columns):
             reasons = "; ".join(str(c).replace("not used: ", "") for c in columns)
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")
         self.columns_, self.n_features_in_ = columns, len(names)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and return the encoded rows; categories by the mean targets of other rows."""
-        table = self.fit(X, y)._table(X)
-        if y is None:
-            return self._encoded(table)
-        return self._fitted_rows(table, np.asarray(y))
-
-    def _fitted_rows(self, table: Any, y: AnyArray) -> Floats:
-        parts = []
-        for column in self._used():
-            values = table[column.name]
-            parts.append(
-                with_means(column, values, y)[1] if column.levels else column.encode(values)
-            )
-        return np.hstack(parts)
+        return table, targets, weights
 
     def transform(self, X: Any) -> Floats:
         """Return rows (n, ``n_features_out_``): numbers and dates, then categories, then text.
@@ -159,8 +186,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = [name for column in self._used() for name in column.feature_names]
         return np.array(names, dtype=object)
 
-    def _add_up(self, values: Floats) -> tuple[Texts, Floats]:
-        """Add up values, one for each number of an encoded row, by their column of the table."""
+    def by_column(self, values: Floats) -> tuple[Texts, Floats]:
+        """Add up values, one for each number of an encoded row, by the columns that are used."""
         used = self._used()
         starts = np.cumsum([0, *(len(column.feature_names) for column in used)])[:-1]
         names = np.array([column.name for column in used], dtype=object)
@@ -201,7 +228,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         They are encoded as zeros, or by the median of ordered categories.
         """
         table = self._table(X)
-        counts = {column.name: column._n_unseen(table[column.name]) for column in self._used()}
+        counts = {column.name: column.n_unseen(table[column.name]) for column in self._used()}
         return {name: count for name, count in counts.items() if count}
 
     def missing(self, X: Any) -> dict[str, int]:

@@ -1,0 +1,1 @@
+"""How columns of any kind become rows of numbers."""

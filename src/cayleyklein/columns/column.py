@@ -1,0 +1,142 @@
+"""What one column of a table becomes, and what its cells become."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein._validation import require
+from cayleyklein.columns.cells import DASHES, CellFormat, as_words, timestamps
+
+
+@dataclass(frozen=True)
+class Column:
+    """The encoding of one column of a table.
+
+    Attributes
+    ----------
+    name, kind, text : str
+        The kind is "number", "date", "ordered", "category", "text" or "unused"; the text says it in
+        words.
+    n_missing : int
+        Missing cells in the table that it was fitted on.
+    cells : CellFormat
+        How its cells are written.
+    fill : float, str or None
+        What a missing cell becomes: the median, or the most frequent category.
+    categories, rare : tuple of str
+        Categories with their own number, or in their order, and rare ones that share one.
+    levels : tuple of tuples of float
+        Mean targets of many categories, and at the end those of all rows.
+    encoder : skrub.StringEncoder or None
+        Encodes long text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cayleyklein.tables import TableEncoder
+    >>> encoder = TableEncoder().fit(pd.DataFrame({"length": ["1.5", None, "2.5"]}))
+    >>> length = encoder.columns_[0]
+    >>> print(length)
+    length: number; 1 missing cell becomes the median, 2
+    >>> length.encode(pd.Series(["3", None])).tolist(), length.to_dict()["kind"]
+    ([[3.0], [2.0]], 'number')
+    >>> length.is_missing(pd.Series(["3", "unknown", None]))
+    array([False,  True,  True])
+    """
+
+    name: str
+    kind: str
+    n_missing: int
+    text: str
+    cells: CellFormat
+    fill: float | str | None = None
+    categories: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
+    levels: tuple[tuple[float, ...], ...] = ()
+    encoder: Any = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it was numbers, and none was missing or guessed."""
+        return self.kind == "number" and not (self.n_missing or self.cells.guess)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the numbers that it becomes."""
+        if self.levels:
+            n = len(self.levels[0])
+            return [f"{self.name}[{i}]" for i in range(n)] if n > 1 else [self.name]
+        if self.kind == "category":
+            values = [*self.categories, "(rare)"] if self.rare else self.categories
+            return [f"{self.name}={value}" for value in values]
+        if self.kind == "text":
+            return [f"{self.name}[{i}]" for i in range(self.encoder.n_components_)]
+        return [] if self.kind == "unused" else [self.name]
+
+    def encode(self, values: Any) -> Floats:
+        """Return the cells of a later table as numbers, of shape (n, n_features)."""
+        if self.kind in ("number", "date"):
+            floats = self.cells.floats(values)[:, None]
+            return np.where(np.isnan(floats), float(self.fill or 0), floats)
+        words = self._words(values)
+        if self.kind == "text":
+            return np.asarray(self.encoder.transform(words.fillna("")), dtype=np.float64)
+        places = self.places(values)
+        if self.kind == "ordered":
+            fill = self.categories.index(str(self.fill))
+            return np.where(places < 0, fill, places)[:, None].astype(np.float64)
+        if self.levels:
+            return np.array(self.levels)[places]
+        n = len(self.categories) + bool(self.rare)
+        return np.asarray(places[:, None] == np.arange(n), dtype=np.float64)
+
+    def places(self, values: Any) -> Ints:
+        """Return the positions of categories, the rare ones at the end; -1 for unknown ones."""
+        words = self._words(values).fillna(self.fill)
+        places = require("pandas", "cli").Index(self.categories).get_indexer(words)
+        is_rare = words.isin(self.rare).to_numpy() if self.rare else False
+        return np.where(is_rare, len(self.categories), places)
+
+    def n_unseen(self, values: Any) -> int:
+        """Count the cells with a category that was not fitted."""
+        named = self.kind in ("category", "ordered")
+        return int((self.places(values) < 0).sum()) if named else 0
+
+    def is_missing(self, values: Any) -> Bools:
+        """Say which cells of a later table are missing."""
+        if self.kind in ("number", "date"):
+            return np.isnan(self.cells.floats(values))
+        return np.asarray(self._words(values).isna())
+
+    def _words(self, values: Any) -> Any:
+        """Return text cells; dashes are missing unless they or a plus are categories."""
+        words = as_words(values)
+        if {"+", *DASHES}.isdisjoint((*self.categories, *self.rare)):
+            words = words.mask(words.isin(DASHES))
+        return words
+
+    @property
+    def filling(self) -> str:
+        """What a missing cell becomes, in words; empty for text and columns that are not used."""
+        if self.kind == "category":
+            return f"the most frequent, {self.fill}"
+        if self.kind == "ordered":
+            return f"the median, {self.fill}"
+        if self.kind not in ("number", "date"):
+            return ""
+        median = float(self.fill or 0)
+        if self.kind == "number":
+            return f"the median, {median:.6g}"
+        is_time = 0 <= median < 1
+        return "the median" + ("" if is_time else f", {timestamps(np.array([median])).date[0]}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        plain = {name: getattr(self, name) for name in ("name", "kind", "n_missing", "text")}
+        cells = {name: v for name, v in vars(self.cells).items() if v or name == "bare"}
+        return plain | {"cells": cells}
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"

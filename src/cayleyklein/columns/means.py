@@ -1,0 +1,131 @@
+"""Mean targets: what many categories become, and what tells codes from quantities."""
+
+import re
+from typing import Any
+
+import numpy as np
+from scipy.special import fdtrc
+
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._validation import require
+
+# Up to this many categories have a number each; of more, each becomes its mean target, where there
+# is a target and that is fewer numbers.
+FEW_LEVELS = 4
+FEWEST_ROWS = 20  # rows from which means of targets are taken
+MEAN_FOLDS = 5
+CODE_NAME = re.compile(
+    r"(.*[\W_])?(codes?|zip|zipcode|postcode|postal|plz|fips|naics|sic|icd\d*)([\W_].*)?", re.I
+)
+FEWEST_CODES, MOST_CODES, ROWS_PER_CODE = 4, 50, 10
+SURE = 1e-6  # p-value below which an order that says nothing is no accident
+MUCH = 0.02  # share of the target's variance that codes tell beyond their order
+
+
+def weighted_median(values: AnyArray, weights: Floats) -> float:
+    """Return the median of values, each repeated by its weight."""
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    places = [np.searchsorted(total, total[-1] / 2, side) for side in ("left", "right")]
+    return float(np.mean(values[order[np.minimum(places, len(order) - 1)]]))
+
+
+def as_numbers(y: AnyArray) -> Floats:
+    """Return targets (n, t): numbers, or indicators of classes, of two classes one."""
+    if y.dtype.kind == "f":
+        return y.reshape(len(y), -1)
+    classes, codes = np.unique(y, return_inverse=True)
+    wanted = classes[1:] if len(classes) == 2 else classes
+    return np.asarray(classes[codes][:, None] == wanted, dtype=np.float64)
+
+
+def pays_to_average(n_levels: int, targets: Floats | None) -> bool:
+    """Say whether mean targets are fewer numbers than one for each category."""
+    if targets is None or len(targets) < FEWEST_ROWS:
+        return False
+    return n_levels > max(FEW_LEVELS, int(targets.shape[1]))
+
+
+def category_means(codes: Ints, targets: Floats, weights: Floats, n_levels: int) -> Floats:
+    """Return the mean targets (n_levels + 1, t) of each category, and at the end of all rows.
+
+    Means are drawn to that of all rows, the more the fewer rows a category has and the more their
+    targets vary (scikit-learn's ``TargetEncoder(smooth="auto")``, with weights).
+    """
+
+    def sums(values: Floats) -> Floats:
+        each = [np.bincount(codes, weights * column, n_levels) for column in values.T]
+        return np.column_stack(each)
+
+    share = weights / weights.sum()
+    mean = share @ targets
+    variance = share @ (targets - mean) ** 2
+    size = np.bincount(codes, weights, n_levels)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = sums(targets) / size
+        within = sums((targets - own[codes]) ** 2) / size
+        trust = variance * size / (variance * size + within)
+        levels = np.where(np.isfinite(trust), trust * own + (1 - trust) * mean, mean)
+    return np.vstack([levels, mean])
+
+
+def folds_of(table: Any, targets: Floats, weights: Floats) -> Ints:
+    """Return the fold of each row, whatever the order of the rows; -1 for rows of weight 0."""
+    hashes = require("pandas", "cli").util.hash_pandas_object(table, index=False).to_numpy()
+    order = np.lexsort((hashes, *targets.T[::-1], weights == 0))
+    folds = np.empty(len(table), dtype=np.int64)
+    folds[order] = np.arange(len(table)) % MEAN_FOLDS
+    return np.where(weights > 0, folds, -1)
+
+
+def means_of_others(
+    codes: Ints, targets: Floats, weights: Floats, n_levels: int, folds: Ints
+) -> Floats:
+    """Return the mean targets (n, t) of each row's category in the other folds.
+
+    So a row does not tell its own target. Rows of weight 0 have the means of all rows.
+    """
+    found = np.empty_like(targets)
+    for fold in range(-1, MEAN_FOLDS):
+        mine = folds == fold
+        others = np.where(mine, 0.0, weights)
+        if mine.any() and others.any():
+            found[mine] = category_means(codes, targets, others, n_levels)[codes[mine]]
+    return found
+
+
+def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights: Floats) -> bool:
+    """Say whether whole numbers seem to name categories.
+
+    By their name, or because their means of the target tell more than a parabola through them: by
+    an F-test, and by much.
+    """
+    known = ~np.isnan(numbers)
+    numbers, weights = numbers[known], weights[known]
+    if len(numbers) < FEWEST_ROWS or (numbers != np.rint(numbers)).any():
+        return False
+    levels, codes = np.unique(numbers, return_inverse=True)
+    if len(levels) < FEWEST_CODES:
+        return False
+    if CODE_NAME.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name)):
+        return True
+    n, k = len(numbers), len(levels)
+    if targets is None or k > MOST_CODES or n < ROWS_PER_CODE * k:
+        return False
+    scaled = (numbers - numbers.mean()) / numbers.std()
+    root = np.sqrt(weights)[:, None]
+    for target in targets[known].T:
+        curve = np.vander(scaled, 3)
+        beta = np.linalg.lstsq(root * curve, root[:, 0] * target, rcond=None)[0]
+        rest = target - curve @ beta
+        size = np.bincount(codes, weights)
+        left = rest - (np.bincount(codes, weights * rest) / size)[codes]
+        unexplained, smaller = weights @ rest**2, weights @ left**2
+        total = weights @ (target - weights @ target / weights.sum()) ** 2
+        gained = unexplained - smaller
+        if gained <= MUCH * total:
+            continue
+        ratio = gained / (k - 3) / (smaller / (n - k)) if smaller > 0 else np.inf
+        if fdtrc(k - 3, n - k, ratio) < SURE:
+            return True
+    return False

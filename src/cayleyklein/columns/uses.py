@@ -1,0 +1,241 @@
+"""Which columns of a table are used, and as what."""
+
+import hashlib
+import re
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from cayleyklein._estimators import naming
+from cayleyklein._typing import Floats
+from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require
+from cayleyklein.columns import cells as _cells
+from cayleyklein.columns import means
+from cayleyklein.columns.cells import DASHES, CellFormat, as_series, as_words, timestamps
+from cayleyklein.columns.column import Column
+from cayleyklein.columns.formats import find_formats
+from cayleyklein.exceptions import InvalidInputError
+
+HEADER_ADVICE = (
+    "If these are not the names of the columns, --skip-rows (skip_rows in Python) leaves out the "
+    "lines above them; --delimiter (delimiter) names another character between cells."
+)
+COLUMN_KINDS = ("number", "category", "date", "text")
+FORMATS = re.compile("date:.+|order:.+<.+", re.DOTALL)  # kinds with a format
+
+IDENTIFIER_FROM = 10  # rows from which a column that hardly repeats a value can be an identifier
+# n whole numbers in a range of R are expected to repeat n²/2R times. Where that is more than this
+# and none repeats, the rows were numbered.
+SURPRISE = 5.0
+HARDLY_REPEATS = 0.75  # share of distinct texts from which they identify rows
+LONG_TEXT = 4  # mean number of words in a cell from which text is encoded, not taken for a name
+TEXT_COMPONENTS = 10  # numbers that a column of long text becomes
+ID_NAME = re.compile(  # "no" is the last word only: "no_of_employees" is a quantity
+    r"(.*[\W_])?(ids?|[ug]uid|uuid|rowid|idx|pk)([\W_].*)?"
+    r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
+    re.IGNORECASE,
+)
+
+
+def as_table(table: Any) -> Any:
+    """Return a pandas DataFrame of a table or an array, with trimmed text and names of text."""
+    pandas = require("pandas", "cli")
+    if hasattr(table, "to_pandas"):  # of polars or PyArrow
+        table = table.to_pandas()
+    if not isinstance(table, pandas.DataFrame):
+        with naming("X"):
+            array = check_array(table, dtype=None, ensure_all_finite=False)
+        names = [f"x{j}" for j in range(array.shape[1])]
+        table = pandas.DataFrame(array, columns=names).infer_objects()
+    if not len(table):
+        raise InvalidInputError("The table has no rows: 0 sample(s), a minimum of 1 is required.")
+    table = table.set_axis([str(name) for name in table.columns], axis=1)  # also of several levels
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        named = f"several columns of the name {twice[0]!r}"
+        raise InvalidInputError(f"The table has {named}; rename or drop them.")
+    columns = {name: _cells.without_blanks(table[name]) for name in table.columns}
+    return pandas.DataFrame(columns, table.index, copy=False) if columns else table
+
+
+def fit_columns(
+    table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int,
+    targets: Floats | None, weights: Floats,
+) -> list[Column]:  # fmt: skip
+    """Decide what each column of a table becomes; rows have targets (n, t) or none, and weights."""
+    kinds = {} if kinds is None else kinds
+    expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
+    for name, kind in kinds.items():
+        check_name(as_text(name, "kinds"), table)
+        kind = as_text(kind, f"kinds[{name!r}]")
+        if kind not in COLUMN_KINDS and not FORMATS.fullmatch(kind):
+            raise InvalidInputError(
+                f"Column {name!r} was said to be {kind!r} (by --as, or kinds in Python), but "
+                f"expected one of {', '.join(map(repr, COLUMN_KINDS))}, or a format such as "
+                f"'date:%d/%m/%Y' or 'order:low<middle<high'."
+                f"{did_you_mean(kind, list(COLUMN_KINDS))}"
+            )
+    for name in as_texts(drop, "drop"):
+        check_name(name, table, " to drop")
+    orders = {name: order for name in table.columns if (order := _order(table[name]))}
+    kinds = {name: f"order:{'<'.join(order)}" for name, order in orders.items()} | dict(kinds)
+    formats = find_formats(table.drop(columns=list(drop)), kinds)
+    columns, firsts = [], dict[str, str]()
+    for name in table.columns:
+        if name not in formats:
+            columns.append(Column(name, "unused", 0, "not used: dropped", CellFormat()))
+            continue
+        kind, _, said = kinds.get(name, "").partition(":")
+        order = orders.get(name) or tuple(map(str.strip, said.split("<")))
+        column = _fit(table[name], formats[name], kind, order, max_categories, weights)
+        if column.kind == "category" and means.pays_to_average(len(column.feature_names), targets):
+            column = with_means(column, table[name], targets, weights)
+        if not kind and column.kind != "unused" and len(table) >= IDENTIFIER_FROM:
+            first = firsts.setdefault(_content(column, table[name]), name)
+            if first != name:
+                text = f"not used: a copy of {first!r}"
+                column = replace(column, kind="unused", text=text)
+        columns.append(column)
+    return columns
+
+
+def _order(values: Any) -> tuple[str, ...]:
+    """Return the order of ordered categories that are words."""
+    ordered = isinstance(values.dtype, require("pandas", "cli").CategoricalDtype)
+    if not ordered or not values.cat.ordered or values.cat.categories.dtype.kind in "iufM":
+        return ()
+    return tuple(map(str, values.cat.categories))
+
+
+def with_means(column: Column, values: Any, targets: Any, weights: Floats) -> Column:
+    """Encode categories by their mean targets."""
+    categories = (*column.categories, *column.rare)
+    column = replace(column, categories=categories, rare=())
+    levels = means.category_means(column.places(values), targets, weights, len(categories))
+    said = f"{len(categories)} categories, as the mean target of each"
+    text = "; ".join([said, *column.text.split("; ")[1:]])
+    return replace(column, text=text, levels=tuple(map(tuple, levels.tolist())))
+
+
+def _content(column: Column, values: Any) -> str:
+    """Return a digest of the cells of a column, as they are read."""
+    pandas = require("pandas", "cli")
+    read = column.cells.floats(values) if column.kind in ("number", "date") else as_words(values)
+    hashes = pandas.util.hash_pandas_object(pandas.Series(read), index=False).to_numpy()
+    return f"{column.kind} {hashlib.blake2b(hashes.tobytes()).hexdigest()}"
+
+
+def check_name(name: str, table: Any, to: str = "") -> None:
+    if name not in table.columns:
+        near, advice = did_you_mean(name, list(table.columns)), ""
+        if len(table.columns) == 1 or any(re.fullmatch(r"column_\d+", c) for c in table.columns):
+            advice = f" {HEADER_ADVICE}"
+        raise InvalidInputError(f"There is no column {name!r}{to}.{near}{advice}")
+
+
+def _fit(
+    values: Any, cells: CellFormat, wanted: str, order: tuple[str, ...], max_categories: int,
+    weights: Floats,
+) -> Column:  # fmt: skip
+    pandas = require("pandas", "cli")
+    if cells.kind == "words":
+        read = without_dashes(as_words(values))
+    else:
+        read = pandas.Series(cells.floats(values))
+    known, weights = read.dropna(), weights[read.notna().to_numpy()]
+    kind, text = _use(values, known, cells, wanted)
+    n_missing, parts = len(values) - len(known), {}
+    if kind == "text":
+        words = as_words(values)
+        encoder = _fitted_text(words.mask(words.isin(DASHES)))
+        if encoder is None:
+            kind, text = "unused", "text without words"
+        else:
+            text, parts = f"text as {encoder.n_components_} numbers", {"encoder": encoder}
+    elif kind == "category":
+        counts = pandas.Series(weights).groupby(known.to_numpy()).sum()
+        text, parts = _categories(counts, max_categories)
+    elif kind == "order":
+        kind, text = "ordered", f"ordered categories as one number, {' < '.join(order)}"
+        places = pandas.Index(order).get_indexer(known)
+        if (places < 0).any():
+            odd = f"{known[places < 0].iloc[0]!r}, which is not one of {', '.join(order)}"
+            raise InvalidInputError(f"Column {values.name!r} has {odd}.")
+        parts = {"fill": order[int(means.weighted_median(places, weights))], "categories": order}
+    elif kind != "unused":
+        parts = {"fill": float(means.weighted_median(known.to_numpy(), weights))}
+        text = f"number in {cells.unit}" if cells.unit else "number"
+        if kind == "date":
+            low, high = known.min(), known.max()
+            first, last = timestamps(np.array([low, high])).date
+            is_time = low >= 0 and high < 1
+            text = "time as part of a day" if is_time else f"date as days, {first} to {last}"
+    if kind == "unused":
+        text = f"not used: {text}"
+    column = Column(str(values.name), kind, n_missing, text, cells, **parts)
+    if n_missing and column.filling:
+        become = "s become" if n_missing > 1 else " becomes"
+        text += f"; {n_missing} missing cell{become} {column.filling}"
+    if cells.guess and kind != "unused":
+        text += f"; {cells.guess}"
+    return replace(column, text=text)
+
+
+def without_dashes(words: Any) -> Any:
+    """Take dashes as missing, unless the column has a plus or only one other word."""
+    others = words.mask(words.isin(DASHES))
+    return others if others.nunique() > 1 and not (others == "+").any() else words
+
+
+def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, str]:
+    n_distinct = known.nunique()
+    if n_distinct == 0:
+        return "unused", "every cell is missing"
+    if n_distinct == 1:
+        return "unused", f"every cell is {as_series(values).dropna().iloc[0]}"
+    if wanted:
+        return wanted, ""
+    if cells.kind == "number" and is_identifier(str(values.name), known.to_numpy()):
+        return "unused", "whole numbers that never repeat, an identifier"
+    if cells.kind != "words":
+        return cells.kind, ""
+    if len(known) < IDENTIFIER_FROM or n_distinct <= HARDLY_REPEATS * len(known):
+        return "category", ""
+    if known.str.count(r"\S+").mean() >= LONG_TEXT:
+        return "text", ""
+    return "unused", "text that hardly ever repeats, an identifier"
+
+
+def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
+    n_rare = len(counts) - most + 1 if len(counts) > most else 0
+    is_rare = np.zeros(len(counts), dtype=bool)
+    is_rare[np.argsort(counts.to_numpy(), kind="stable")[:n_rare]] = True
+    shown, rare = tuple(counts.index[~is_rare]), tuple(counts.index[is_rare])
+    listed = ", ".join([*shown[:20], "…"] if len(shown) > 20 else shown)
+    text = f"{len(counts)} categories, one number for each of {listed}"
+    if rare:
+        text += f", and one for the {n_rare} rarest"
+    return text, {"fill": counts.idxmax(), "categories": shown, "rare": rare}
+
+
+def _fitted_text(words: Any) -> Any:
+    encoder = require("skrub", "cli").StringEncoder(TEXT_COMPONENTS, random_state=0)
+    with warnings.catch_warnings():  # few rows have fewer components
+        warnings.filterwarnings("ignore", message="The matrix shape is")
+        try:
+            encoder.fit_transform(words.fillna(""))
+        except ValueError:  # an empty vocabulary
+            return None
+    return encoder
+
+
+def is_identifier(name: str, numbers: Floats) -> bool:
+    n = len(numbers)
+    if n < IDENTIFIER_FROM or (numbers != np.rint(numbers)).any() or len(np.unique(numbers)) < n:
+        return False
+    named = ID_NAME.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name))
+    return bool(named or n * n >= 2 * SURPRISE * (np.ptp(numbers) + 1))
