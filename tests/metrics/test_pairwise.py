@@ -38,13 +38,13 @@ def test_agrees_with_distance(seed, d, K, far_away):
 
 
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
-def test_across_blocks_and_strips(K, monkeypatch):
+def test_across_blocks(K, monkeypatch):
     rng = np.random.default_rng(0)
     metric = random_metric(rng, 3, K)
     X, Y = random_points(rng, metric, 50), random_points(rng, metric, 37)
     expected = metric.pairwise(X, Y), metric.pairwise(X)
-    monkeypatch.setattr(_pairwise, "BLOCK_SIDE", 16)
-    monkeypatch.setattr(_pairwise, "STRIP_ROWS", 5)
+    monkeypatch.setattr(_pairwise, "TILE_COLUMNS", 16)
+    monkeypatch.setattr(_pairwise, "TILE_ROWS", 5)
     np.testing.assert_allclose(metric.pairwise(X, Y), expected[0], rtol=1e-12)
     small = metric.pairwise(X)
     np.testing.assert_allclose(small, expected[1], rtol=1e-12)

@@ -149,12 +149,11 @@ def distances_in_place(h: Floats, K: float, unit: float) -> Floats:
         np.log1p(h, out=h)
         h *= unit / 2
         return h
-    if K > 0:
-        np.divide(h, 1 - h, out=h)
     np.sqrt(h, out=h)
     if K > 0:
-        np.arctan(h, out=h)
-    h *= unit
+        np.arcsin(h, out=h)
+    if unit != 1:
+        h *= unit
     return h
 
 

@@ -7,8 +7,8 @@ K: with σ = √(1 + K‖z‖²) and chord = 2 sin_K(d/2),
     chord² = ‖v_p - v_q‖²/(σ_p σ_q),    v = (z, -√-K ‖z‖²/(1+σ)),         K < 0.
 
 v is a point of the unit hemisphere seen from its pole and scaled by 1/√|K|, which leaves z itself
-at K = 0. It is taken from the v of a row in the middle, as an exact difference, so that neither a
-centre nor an origin far from the rows costs digits. The square distances come from a matrix
+at K = 0. It is taken from the v of a point in the middle, as a difference, so that neither a centre
+nor an origin far from the rows costs digits. The square distances come from a matrix
 product, which loses digits for close pairs; these few are computed again by the exact kernel. In a
 product of metrics with K ≥ 0 the v of the parts, each in its own unit, are the columns of one v.
 """
@@ -26,9 +26,10 @@ from cayleyklein.geometry import distances, lifts
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.space import CurvedSpace
 
-BLOCK_SIDE = 1024  # rows and columns of a block, one matrix product: worth threads
-STRIP_ROWS = 128  # rows of a strip of a block: 1 MB, which stays in cache through several passes
-PADDED_COLUMNS = 8  # keeps a column out of one cache set, which slows its transpose fourfold
+# Rows and columns of a block: 1 MB, which stays in cache through several passes. A power of two
+# would put a column into one cache set, which slows its transpose fourfold.
+TILE_ROWS, TILE_COLUMNS = 128, 1000
+MODERATE = 1e-100  # coordinates from here to its inverse are squared as they are
 REFINE_ENTRIES = 2**18  # coordinates gathered at a time for pairs that are recomputed
 
 # A pair is recomputed where
@@ -65,6 +66,8 @@ class LiftedSide(NamedTuple):
     scale: Floats
 
     def in_unit(self, unit: float) -> "LiftedSide":
+        if unit == 1:
+            return self
         return self._replace(v=self.v / unit, rounding=self.rounding / unit)
 
 
@@ -75,23 +78,29 @@ def lift_sides(
 
     Rows outside the domain are placed at the centre.
     """
-    sides = []
+    K, sides = metric.curvature, []
     for x, name in ((X, "X"), (Y, "Y")):
-        if x is not None:
-            z, s = metric._inside(x, name) if outside == "raise" else metric._place(x, name)
-            inside = s > 0
-            sides.append((x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0)))
-    at = _middle(sides[0][2], sides[0][1])
-    x_0, z_0, s_0 = (values[at] for values in (X, *sides[0][2:]))
+        if x is None:
+            continue
+        if K == 0:
+            sides.append((x, np.ones(len(x), dtype=bool), x, np.ones(len(x))))
+            continue
+        z, s = metric._inside(x, name) if outside == "raise" else metric._place(x, name)
+        inside = s > 0
+        if not inside.all():
+            z, s = np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0)
+        sides.append((x, inside, z, s))
+    x_0, z_0, s_0 = _middle(X[sides[0][1]], metric)
     # Rows so close to the centre that S rounds to 1 see no curvature.
-    K = 0.0 if all((s == 1).all() for *_, s in sides) else metric.curvature
+    K = 0.0 if all((s == 1).all() for *_, s in sides) else K
     lifted = []
     for x, inside, z, s in sides:
         with np.errstate(over="ignore", invalid="ignore"):
             u = metric._apply(x - x_0)
         u = u if inside.all() else np.where(inside[:, None], u, z - z_0)
-        fits = np.abs(u).max(axis=1) < np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
-        if not fits.all():
+        most = np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
+        if not (u.max() < most and u.min() > -most):
+            fits = np.abs(u).max(axis=1) < most
             raise InvalidInputError(
                 f"Distances overflow for rows{checks.at_index(~fits)}; rescale the coordinates."
             )
@@ -101,14 +110,16 @@ def lift_sides(
     return lifted, K
 
 
-def _middle(z: Floats, inside: Bools) -> int:
-    """Return the row nearest to the mean of the rows inside."""
-    if not inside.any():
-        return 0
-    with np.errstate(over="ignore", invalid="ignore"):  # any row will do
-        away = z - z[inside].mean(axis=0)
-        sqdist = np.einsum("ij,ij->i", away, away)
-    return int(np.argmin(np.where(inside, sqdist, np.inf)))
+def _middle(X: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
+    """Return the mean of rows inside the domain, or the first where rounding spoils it, z and S."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0) if len(X) else metric.center
+    for x in (mean, *X[:1]):
+        if np.isfinite(x).all():
+            z, s = metric._place(x, "X")
+            if s > 0:
+                break
+    return x, z, s
 
 
 class BlockKernel:
@@ -122,9 +133,11 @@ class BlockKernel:
         outside: Outside = "raise",
     ) -> None:
         self.K, self.exact, self.outside = K, exact, outside
-        # v is measured in 2/√|K|, and at K = 0 in its own size: no square overflows
-        size = float(max(np.abs(side.v).max() for side in sides))
+        # v is measured in 2/√|K|, or at K = 0 in its own size where its square may overflow
+        size = float(max(max(side.v.max(), -side.v.min()) for side in sides))
         self.unit = 2 / math.sqrt(abs(K)) if K else size or 1.0
+        if K == 0 and MODERATE < size < 1 / MODERATE:
+            self.unit = 1.0
         sides = [side.in_unit(self.unit) for side in sides]
         self.rows, self.columns = p, q = sides[0], sides[-1]
         sqnorms = [np.einsum("ij,ij->i", side.v, side.v) for side in sides]
@@ -133,9 +146,11 @@ class BlockKernel:
             for side, sqnorm in zip(sides, sqnorms, strict=True)
         ]
         # rows (v, ‖v‖², 1) and (-2w, 1, ‖w‖²), scaled, have the product ‖v - w‖²
-        left = np.column_stack([p.v, sqnorms[0], np.ones(len(p.v))])
-        right = np.column_stack([-2 * q.v, np.ones(len(q.v)), sqnorms[-1]])
-        self.left, self.right = left * p.scale[:, None], right * q.scale[:, None]
+        self.left = np.column_stack([p.v, sqnorms[0], np.ones(len(p.v))])
+        self.right = np.column_stack([-2 * q.v, np.ones(len(q.v)), sqnorms[-1]])
+        if K < 0:
+            self.left *= p.scale[:, None]
+            self.right *= q.scale[:, None]
 
     @classmethod
     def of_metric(
@@ -162,15 +177,11 @@ class BlockKernel:
             sides.append(scaled[0]._replace(v=v, rounding=rounding))
         return cls(sides, 0.0, exact)
 
-    def fill(self, i: slice, j: slice, out: Floats) -> Floats:
+    def fill(self, i: slice, j: slice, out: Floats, own: bool = False) -> Floats:
+        """Write the distances of rows i and columns j; if they are the same, not the diagonal."""
         np.matmul(self.left[i], self.right[j].T, out=out)
-        for start in range(0, len(out), STRIP_ROWS):
-            strip = out[start : start + STRIP_ROWS]
-            self._finish(slice(i.start + start, i.start + start + len(strip)), j, strip)
-        return out
-
-    def _finish(self, i: slice, j: slice, out: Floats) -> None:
-        """Turn square distances of lifted points into distances, in place."""
+        if own:
+            np.fill_diagonal(out, out.max())  # any value that is not recomputed
         K, inexact = self.K, None
         p_threshold, q_threshold = self.thresholds[0][i], self.thresholds[-1][j]
         p_scale, q_scale = self.rows.scale[i], self.columns.scale[j]
@@ -195,6 +206,7 @@ class BlockKernel:
                 inexact = inexact | beyond
         if inexact is not None:
             self._refine(i, j, out, inexact)
+        return out
 
     def _refine(self, i: slice, j: slice, out: Floats, inexact: Bools) -> None:
         rows, columns = np.nonzero(inexact)
@@ -210,27 +222,32 @@ WeightedKernels = list[tuple[BlockKernel, float]]
 
 def cut_blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
     """Cut n × m into blocks; of a symmetric matrix only blocks on or right of the diagonal."""
-    for top in range(0, n, BLOCK_SIDE):
-        for left in range(top if symmetric else 0, m, BLOCK_SIDE):
-            yield slice(top, min(top + BLOCK_SIDE, n)), slice(left, min(left + BLOCK_SIDE, m))
+    for top in range(0, n, TILE_ROWS):
+        rows = slice(top, min(top + TILE_ROWS, n))
+        if symmetric:
+            yield rows, rows
+        for left in range(rows.stop if symmetric else 0, m, TILE_COLUMNS):
+            yield rows, slice(left, min(left + TILE_COLUMNS, m))
 
 
 def fill_distances(result: AnyFloats, kernels: WeightedKernels, symmetric: bool) -> None:
     """Write Σ weight · distance over kernels into the result, block by block."""
     n, m = result.shape
-    work = np.empty((len(kernels[:2]), min(n, BLOCK_SIDE), min(m, BLOCK_SIDE) + PADDED_COLUMNS))
+    work = np.empty((len(kernels[:2]), min(n, TILE_ROWS) * min(m, TILE_COLUMNS)))
     for i, j in cut_blocks(n, m, symmetric):
-        total, *terms = work[:, : i.stop - i.start, : j.stop - j.start]
+        shape = i.stop - i.start, j.stop - j.start
+        total, *terms = (some[: shape[0] * shape[1]].reshape(shape) for some in work)
+        own = symmetric and i == j
         for index, (kernel, weight) in enumerate(kernels):
-            out = kernel.fill(i, j, terms[0] if index else total)
+            out = kernel.fill(i, j, terms[0] if index else total, own)
             if weight != 1:
                 out *= weight
             if index:
                 total += out
-        if symmetric and i == j:
+        if own:
             upper, beyond = np.triu(total, 1), np.isinf(np.diagonal(total))  # inf: points outside
             np.add(upper, upper.T, out=total)
             np.fill_diagonal(total, np.where(beyond, np.inf, 0.0))
         result[i, j] = total
-        if symmetric and i != j:
+        if symmetric and not own:
             result[j, i] = total.T
