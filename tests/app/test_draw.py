@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from cayleyklein.app._draw import MARKERS, PALETTE, class_look, plural
+from cayleyklein.app._state import plural
+from cayleyklein.plotting.shapes import MARKERS, PALETTE, class_look
 
 # Machado, Oliveira and Fernandes (2009), full deuteranopia, on linear RGB
 DEUTERANOPIA = np.array(

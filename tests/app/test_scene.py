@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cayleyklein.app._paths import Loops, sample_boundaries, see_loops
 from cayleyklein.app._scene import Drafter
 from cayleyklein.app._state import CHART_NAMES, LAYERS, Generator, PlaneState, scatter
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.plotting.paths import Loops, sample_boundaries, see_loops
 
 POINTS = scatter(14, seed=5)
 EVERYTHING = frozenset(LAYERS)

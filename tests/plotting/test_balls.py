@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 from cayleyklein import CurvedMetric, MixedMetric
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.plotting import BallDisplay
-from cayleyklein.plotting.style import GEOMETRY_COLORS
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS
 
 SHAPE = [[1.0, 0.3], [0.3, 0.8]]
 CURVATURES = [-1.0, -1e-6, 0.0, 1e-6, 1.0]

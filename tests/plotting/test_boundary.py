@@ -15,7 +15,7 @@ from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, Pr
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.plotting import DecisionBoundaryDisplay
-from cayleyklein.plotting.style import CLASS_COLORS
+from cayleyklein.plotting.shapes import COLORS
 
 RNG = np.random.default_rng(5)
 POINTS = RNG.uniform(-0.6, 0.6, size=(25, 2))
@@ -160,7 +160,7 @@ def test_rows_have_the_colours_of_their_regions(shown):
     assert [dot.get_label() for dot in dots] == ["0", "1", "2"]
     for name, dot in enumerate(dots):
         assert len(dot.get_offsets()) == (Y[some] == name).sum()
-        np.testing.assert_allclose(dot.get_facecolor()[0, :3], to_rgb(CLASS_COLORS[name]))
+        np.testing.assert_allclose(dot.get_facecolor()[0, :3], to_rgb(COLORS["light"][name]))
 
 
 def test_a_constant_column_is_drawn():

@@ -26,7 +26,8 @@ from cayleyklein.geometry import Ellipsoid
 from cayleyklein.plotting.cards import html_card, metric_facts, metric_picture
 from cayleyklein.plotting.outlines import ball_lattice, inset, sphere_path
 from cayleyklein.plotting.sections import choose_section
-from cayleyklein.plotting.svg import Drawing
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS, LIGHT, Shape
+from cayleyklein.plotting.svg import picture
 
 TILTED = [[1.0, 0.3], [0.3, 0.8]]
 POINTS = np.random.default_rng(0).uniform(-0.6, 0.6, size=(12, 2))
@@ -40,6 +41,12 @@ def picture_of(html):
     return None if found is None else ET.fromstring(found[0])
 
 
+def pieces(html, **wanted):
+    """Return how many paths are drawn in elements with some attributes."""
+    found = [e for e in elements(html, "path") if all(e.get(k) == v for k, v in wanted.items())]
+    return sum(element.get("d").count("M") for element in found)
+
+
 def elements(html, tag):
     return [element for element in picture_of(html).iter() if element.tag.endswith(tag)]
 
@@ -51,7 +58,9 @@ def test_plane_metric(K):
     assert f">{metric.geometry}<" in html
     assert "plane of x₁ and x₂" in html
     balls, _ = ball_lattice(metric, None, 5)
-    assert len(elements(html, "path")) == len(balls) + (K < 0)
+    color = GEOMETRY_COLORS[metric.geometry]
+    assert pieces(html, fill=color) == pieces(html, stroke=color) == len(balls)
+    assert pieces(html, stroke="currentColor") == (K < 0)
 
 
 def test_mixed_metric_names_its_parts():
@@ -130,8 +139,8 @@ def test_colors_follow_the_page():
 def test_plane_diagram(K, order):
     diagram = CayleyKleinVoronoi(POINTS, CurvedMetric.euclidean(2, curvature=K), order=order)
     html = diagram._repr_html_()
-    assert len(elements(html, "circle")) == len(POINTS)
-    assert len(elements(html, "path")) == len(diagram.ridge_segments()[1]) + (K < 0)
+    assert pieces(html, fill="currentColor") == len(POINTS)
+    assert pieces(html, stroke="currentColor") == len(diagram.ridge_segments()[1]) + (K < 0)
     assert f">{len(diagram.cell_generators)}, " in html
 
 
@@ -139,9 +148,8 @@ def test_labels_colour_the_cells():
     labels = np.where(POINTS[:, 0] > 0, "<b>", "a")
     metric = CurvedMetric.euclidean(2, curvature=-1.0)
     html = CayleyKleinVoronoi(POINTS, metric, labels=labels)._repr_html_()
-    filled = [path for path in elements(html, "path") if path.get("fill") != "none"]
-    assert len(filled) == len(POINTS)
-    assert len({path.get("fill") for path in filled}) == 2
+    a, b = (pieces(html, fill=LIGHT[f"class{i}"]) for i in (0, 1))
+    assert (a, b) == ((labels == "<b>").sum(), (labels == "a").sum())
     assert "2 labels" in html
 
 
@@ -238,9 +246,8 @@ def test_points_outside_a_conic_move_inside():
 
 
 def test_a_drawing_is_upside_down_and_has_a_margin():
-    drawing = Drawing(np.array([[0.0, 0.0], [1.0, 1.0]]), 108)
-    drawing.path(np.array([[0.0, 0.0], [1.0, 0.5]]))
-    assert drawing.svg("a line").partition("</title>")[2] == (
-        '<path d="M4.0 104.0L104.0 54.0" fill="none" stroke="currentColor" '
-        'stroke-linejoin="round"/></svg>'
+    line = Shape("line", np.array([[0.0, 0.0], [1.0, 0.5]]))
+    drawn = picture([line], np.array([[0.0, 0.0], [1.0, 1.0]]), 108, "a line")
+    assert drawn.partition("</title>")[2].startswith(
+        '<path d="M4.0 104.0L104.0 54.0" fill="none" stroke="currentColor"'
     )

@@ -8,50 +8,18 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.app._draw import Shape
 from cayleyklein.app._figures import LINE_KINDS, POINT_KINDS, Figure
-from cayleyklein.app._paths import Canvas, Loops, chain, sample_segments, see_loops, see_path
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.geometry import Hyperplane, constructions, metric_tensor
 from cayleyklein.meshes import conformal
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
+from cayleyklein.plotting.paths import Canvas, sample_segments, see_path
+from cayleyklein.plotting.shapes import Shape, chain
 
 ON_LINE, AROUND_CIRCLE = 129, 145
 CORNER = 0.22  # radius of an angle's arc, relative to its shorter side
-
-
-def unit_circle(n: int) -> Floats:
-    angle = np.linspace(0, 2 * math.pi, n)
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
-def spheres(metric: CurvedMetric, centers: Floats, radius: float, n: int) -> Floats:
-    """Return the spheres (m, n, 2) around centers: the ends of all geodesics of one length."""
-    if not len(centers):
-        return np.empty((0, 1, 2))
-    # with g = CCᵀ, C⁻ᵀ takes unit vectors of the plane to those of the metric
-    C = np.linalg.cholesky(metric_tensor(centers, metric))
-    velocities = radius * unit_circle(n) @ np.linalg.inv(C)
-    return np.asarray(metric.exp(centers[:, None], velocities))
-
-
-def cut_sphere(metric: CurvedMetric, center: Floats, radius: float, n: int) -> Floats:
-    """Return an elliptic sphere that crosses the equator, NaN where it is beyond it."""
-    # the image of one around μ; its lift is (sin_K(r) u, cos_K(r)), also beyond the equator
-    around, k = unit_circle(n), math.sqrt(metric.curvature)
-    z = np.column_stack([math.sin(k * radius) / k * around, np.full(n, math.cos(k * radius))])
-    ring = np.column_stack([z[:, :2] @ metric.inverse_factor.T + z[:, 2:] * metric.center, z[:, 2]])
-    image = ring @ metric.transvection(metric.center, center).T
-    weight = np.where(image[:, 2] > 0, image[:, 2], np.nan)
-    return np.asarray(image[:, :2] / weight[:, None])
-
-
-def fits_chart(metric: CurvedMetric, centers: Floats, radius: float) -> Any:
-    """Say which balls do not reach the elliptic equator."""
-    room = math.pi / 2 / math.sqrt(metric.curvature) if metric.curvature > 0 else math.inf
-    return np.asarray(metric.distance(centers, metric.center)) + radius < room
 
 
 def _parallels(metric: CurvedMetric, line: Hyperplane, p: Floats) -> Any:
@@ -188,10 +156,7 @@ class Construction:
                 continue
             if figure.kind == "polygon":
                 ring = sample_segments(canvas.view, place, np.roll(place, -1, axis=0))
-                loop = Loops(
-                    ring[~np.isnan(ring[:, 0])], np.zeros(np.isfinite(ring[:, 0]).sum(), int)
-                )
-                canvas.areas(see_loops(canvas.view, loop), np.ones(1, bool), figure.color, 0.12)
+                canvas.rings(ring[~np.isnan(ring[:, 0])][None], figure.color, 0.12)
             canvas.line(self.path(figure, canvas.view), figure.color, 2.0)
         if names:
             seen = canvas.view.to_screen(np.stack(spots))
@@ -207,9 +172,7 @@ class Construction:
         if figure.kind == "parallels":
             return chain(outlines.line_path(metric, line, ON_LINE) for line in place)
         if figure.kind in ("circle", "ball"):
-            if fits_chart(metric, given[0], place):
-                return np.asarray(spheres(metric, given[0][None], place, AROUND_CIRCLE)[0])
-            return cut_sphere(metric, given[0], place, AROUND_CIRCLE)
+            return np.asarray(outlines.spheres(metric, given[0][None], place, AROUND_CIRCLE)[0])
         if figure.kind == "polygon":
             return sample_segments(view, place, np.roll(place, -1, axis=0))
         if figure.kind == "angle":

@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import __version__
 from cayleyklein import _validation as checks
-from cayleyklein.app._draw import PALETTE, SIZE, elements
 from cayleyklein.app._scene import Drafter, describe
 from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting import svg
+from cayleyklein.plotting.shapes import PALETTE
 
+SIZE = 720  # width and height of a picture in pixels
 PAGE_BYTES = 3_000_000  # size of an offline page; frames that are larger leave room for fewer
 MOST_FRAMES, FEWEST_FRAMES = 41, 3
 TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
@@ -106,13 +108,8 @@ def draw_plane(
 
 def plane_svg(state: PlaneState, theme: str = "light") -> str:
     title, body = _pictures(state, theme)
-    paper, width = PALETTE[theme]["paper"], SIZE * len(state.charts)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{SIZE}" '
-        f'viewBox="0 0 {width} {SIZE}" role="img" aria-label="{escape(title)}">'
-        f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{paper}"/>'
-        f"{body}</svg>"
-    )
+    paper = f'<rect width="100%" height="100%" fill="{PALETTE[theme]["paper"]}"/>'
+    return svg.document(SIZE * len(state.charts), SIZE, title, paper + body)
 
 
 def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
@@ -121,7 +118,7 @@ def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
     for i, chart in enumerate(state.charts):
         scene = drafter.scene(chart)
         said.append(scene.description)
-        inner = elements(scene.shapes, scene.view.window, theme)
+        inner = svg.elements(scene.shapes, scene.view.window, SIZE, PALETTE[theme])
         # a nested picture cuts off what is beyond its view
         drawn.append(f'<svg x="{i * SIZE}" width="{SIZE}" height="{SIZE}">{inner}</svg>')
     return " | ".join(said), "".join(drawn)

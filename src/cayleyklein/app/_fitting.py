@@ -12,15 +12,15 @@ from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_look, plural
 from cayleyklein.app._processes import News, Tell, ending
-from cayleyklein.app._state import PlaneState
+from cayleyklein.app._state import PlaneState, plural
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import Progress
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import sections
+from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
 from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
 from cayleyklein.tables import TableClassifier, save_model
 
@@ -281,8 +281,7 @@ class _Bench:
     def _on_the_plane(self, metric: Metric) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
         lines, planes, shown = [], [], self.rows.shown
         pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
-        angle = np.linspace(0, 2 * np.pi, 257)
-        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        circle = unit_circle(257)
         for part in _parts(metric):
             try:
                 here: Any = self.rows.section.restrict(part)

@@ -11,11 +11,12 @@ import numpy as np
 
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _fitting, _processes, _tables
-from cayleyklein.app._draw import class_look, plural
 from cayleyklein.app._session import run_command
+from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.plotting.shapes import class_look
 
 GEOMETRY_NAMES = {
     "auto": "automatic, tried on held-out rows",

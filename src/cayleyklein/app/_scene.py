@@ -7,28 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._construct import Construction, cut_sphere, fits_chart, spheres, unit_circle
-from cayleyklein.app._draw import Shape, class_look, plural
-from cayleyklein.app._paths import (
-    NOTHING,
-    Canvas,
-    Loops,
-    chain,
-    sample_boundaries,
-    see_loops,
-    spread,
-)
-from cayleyklein.app._state import LAYERS, PlaneState
+from cayleyklein.app._construct import Construction
+from cayleyklein.app._state import LAYERS, PlaneState, plural
 from cayleyklein.app._tiling import clipped
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
 from cayleyklein.geometry import line_intersections, measure, proximity_planes
 from cayleyklein.plotting import outlines
+from cayleyklein.plotting.paths import Canvas, Loops, sample_boundaries, see_loops, spread
+from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_circle
+from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS
 
 N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
-FAR_OUT = 1e3  # where flat and elliptic diagrams end, in units of z
-LINE_POINTS, CIRCLE_POINTS, GEODESIC_MARKS = 65, 513, 9
+LINE_POINTS, GEODESIC_MARKS = 65, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
 TILE_POINTS = 12  # along each side of a tile
 MOST_CIRCLES = 120  # points up to which the power diagram is drawn
@@ -268,7 +260,7 @@ class Drafter:
             canvas.segments(np.broadcast_to(x[first], ends.shape), ends, "soft", 0.9, alpha=0.6)
         if self.pair is not None:
             self._draw_pair(canvas, *self.pair)
-        self._draw_rim(canvas)
+        canvas.rim(2.6)
 
     def _draw_pair(self, canvas: Canvas, p: Floats, q: Floats) -> None:
         shown = self.state.shown
@@ -308,37 +300,20 @@ class Drafter:
         canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
         canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
         if view.domain is not None:
-            rim = view.on_tangent_plane(view.domain.from_euclidean(unit_circle(CIRCLE_POINTS)))
+            rim = view.on_tangent_plane(view.domain.from_euclidean(unit_circle(RIM_POINTS)))
             canvas.put(Shape("line", rim, "soft", 1.2))
-
-    def _draw_rim(self, canvas: Canvas) -> None:
-        view, circle, rim = canvas.view, unit_circle(CIRCLE_POINTS), NOTHING
-        if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
-            low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
-            canvas.put(Shape("line", low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]]), "ink", 2.6))
-        elif view.domain is not None and not (view.surface and view.chart == "hyperboloid"):
-            rim = view.domain.from_euclidean(circle)
-        elif view.sign > 0 and view.chart != "klein":
-            rim = self.metric.points(circle * FAR_OUT * FAR_OUT / math.sqrt(self.metric.curvature))
-        canvas.line(rim, "ink", 2.6)
-        if view.surface:
-            canvas.put(Shape("line", view.to_screen(view.outline(CIRCLE_POINTS)), "ink", 1.4))
 
     def _draw_balls(self, canvas: Canvas) -> None:
         metric, radius = self.metric, self.state.radius
         x = self.state.coordinates[self.live]
-        whole = fits_chart(metric, x, radius)
         n = min(max(ALL_BALL_POINTS // len(x), FEWEST_BALL_POINTS), BALL_POINTS)
-        rings = spheres(metric, x[whole], radius, n)
-        if len(rings):
-            loop = np.repeat(np.arange(len(rings)), rings.shape[1] - 1)
-            seen = see_loops(canvas.view, Loops(rings[:, :-1].reshape(-1, 2), loop))
-            canvas.areas(seen, np.ones(len(rings), dtype=bool), self.tone, 0.16)
-        cut = [cut_sphere(metric, center, radius, n) for center in x[~whole]]
-        canvas.line(chain([*rings, *cut]), self.tone, 1.1, alpha=0.9)
+        rings = outlines.spheres(metric, x, radius, n)
+        whole = ~np.isnan(rings[..., 0]).any(axis=1)
+        canvas.rings(rings[whole, :-1], self.tone, 0.16)
+        canvas.line(chain(rings), self.tone, 1.1, alpha=0.9)
 
     def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
-        canvas.line(self.metric.points(unit_circle(CIRCLE_POINTS)), "soft", 1.2, (6, 4), 0.9)
+        canvas.line(self.metric.points(unit_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
         mark = Shape(

@@ -17,7 +17,6 @@ from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandle
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
-from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._figures import FIGURE_COLORS, TOOLS
 from cayleyklein.app._learn import LearnSession
@@ -27,6 +26,7 @@ from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
 from cayleyklein.app._worksheets import SHEETS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.plotting.shapes import MARKERS, PALETTE, STRENGTHS
 
 LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent

@@ -10,15 +10,15 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _state
-from cayleyklein.app._draw import Shape
 from cayleyklein.app._figures import without_point
-from cayleyklein.app._paths import sample_segments, see_path
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
 from cayleyklein.app._state import RANGES, PlaneState, rounded_point
 from cayleyklein.app._tools import Toolbox
 from cayleyklein.app._views import View
 from cayleyklein.app._worksheets import SHEETS, check_sheet
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.plotting.paths import sample_segments, see_path
+from cayleyklein.plotting.shapes import Shape
 
 NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
 VALUE_NAMES = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}

@@ -45,6 +45,10 @@ CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is 
 CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
 
+def plural(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
 class Generator(NamedTuple):
     x: float
     y: float

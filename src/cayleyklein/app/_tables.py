@@ -12,8 +12,7 @@ import numpy as np
 from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, require
-from cayleyklein.app._draw import plural
-from cayleyklein.app._state import LETTERS, PlaneState
+from cayleyklein.app._state import LETTERS, PlaneState, plural
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, read_table, split_target

@@ -16,7 +16,8 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import outlines, sections, style
-from cayleyklein.plotting._voronoi import draw_cells, label_tints, picture_bounds
+from cayleyklein.plotting._voronoi import label_tints, picture_bounds
+from cayleyklein.plotting.svg import PADDING
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -177,10 +178,10 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         """
         ax, room = style.new_axes(ax), 0.0
         if isinstance(self.regions, CayleyKleinVoronoi):
-            draw_cells(ax, self.regions, label_tints(self.regions))
+            style.draw_cells(ax, self.regions.outlines(), label_tints(self.regions))
             look = {"colors": "black", "linewidths": 1.4} | options
             style.draw_lines(ax, list(self.regions.frontier()), **look)
-            room = style.PICTURE_PADDING if self.domains else 0.0
+            room = PADDING if self.domains else 0.0
         else:
             self._draw_grid(ax, self.regions, {"colors": "black", "linewidths": 1.0} | options)
         if show_points and self.X is not None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._validation import expect
 from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.plotting import style
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS
 
 SCORES = {"numbers": "R² of each row by the others", "labels": "accuracy, each row by the others"}
 LEAST_GAIN = 0.02  # of a score that is worth a look: room above and below it
@@ -70,7 +71,7 @@ class CurvatureDisplay:
         value = value - value.max()
         low, high = np.clip(found.interval, K.min(), K.max())
         geometry = "elliptic" if found.curvature > 0 else "hyperbolic"
-        color = style.GEOMETRY_COLORS[geometry if found.p_value <= 1 - found.level else "flat"]
+        color = GEOMETRY_COLORS[geometry if found.p_value <= 1 - found.level else "flat"]
         ax.axvspan(low, high, color=color, alpha=0.15, linewidth=0, label=f"{found.level:.0%} of K")
         ax.axvline(0.0, color="black", linewidth=style.EDGE_WIDTH, label="flat")
         look = {"color": color, "marker": ".", "label": "log likelihood"} | options

@@ -166,7 +166,7 @@ class CrossRatioDisplay(style.PlaneDisplay):
         ax : matplotlib Axes, optional (a new figure's)
         labels : sequence of 4 str, default=("p", "q", "P", "Q")
             Names of the points, set as mathematics.
-        color : str, default="#0072B2"
+        color : str, default="#0067a5"
             Colour of p and q; P and Q are white.
         title : bool, default=True
             Whether to write the numbers above the axes, if these have no title yet.

@@ -14,12 +14,13 @@ from cayleyklein.diagrams import labels
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.manifold import CurvedMDS
-from cayleyklein.plotting import _charts, outlines, style
+from cayleyklein.plotting import outlines, style
+from cayleyklein.plotting.shapes import Shape, chain, unit_circle
 from cayleyklein.plotting.svg import number
 
-# turns the pole of a sphere, the centre of a map, to the viewer
-TO_VIEWER = np.stack([_charts.RIGHT, np.cross(_charts.EYE, _charts.RIGHT), _charts.EYE])
+EDGE_POINTS = 64
 EDGE_COLOR = "0.6"
+BEHIND = 0.2  # opacity of the far side of a globe
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -31,8 +32,8 @@ class MapDisplay(style.PlaneDisplay):
     Parameters
     ----------
     points : ndarray of shape (n, 2) or (n, 3)
-        In Poincaré's unit disc (K < 0), in the plane (K = 0), or unit vectors, the centre of the
-        map towards the viewer (K > 0).
+        In Poincaré's unit disc (K < 0), in the plane (K = 0), or unit vectors, whose third
+        coordinate is towards the viewer (K > 0).
     curvature : float
         K, whose sign chooses the picture.
     edges : list of ndarray, paths in the same coordinates, default=()
@@ -94,13 +95,13 @@ class MapDisplay(style.PlaneDisplay):
                 f"edges must hold row numbers from 0 to {n - 1}{at_index(bad)}."
             )
         K, metric = estimator.curvature_, estimator.metric_
-        on_globe, t = K > 0, np.linspace(0, 1, _charts.EDGE_POINTS)[:, None]
+        on_globe, t = K > 0, np.linspace(0, 1, EDGE_POINTS)[:, None]
         place = estimator.sphere_ if on_globe else estimator.embedding_
         assert place is not None
 
         def image(x: Floats) -> Floats:
             if on_globe:
-                return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True) @ TO_VIEWER)
+                return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
             return x if metric is None or K == 0 else np.asarray(metric.to_chart(x, "conformal"))
 
         # geodesics are straight in Klein's coordinates, and seen from the middle of a sphere
@@ -113,44 +114,38 @@ class MapDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            With ``projection="3d"`` for a globe. A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         legend : bool, default=True
             Whether to name the classes.
         **options : options of the points, a scatter
         """
-        on_globe = self.curvature > 0
-        ax = style.new_axes(ax, "3d" if on_globe else None)
-        (self._draw_globe if on_globe else self._draw_plane)(ax, {"s": 18} | options)
+        ax, look = style.new_axes(ax), {"s": 18} | options
+        on_globe, flat = self.curvature > 0, self.points[:, :2]
+        front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)
+        for far, alpha in ((True, BEHIND), (False, 1.0)):
+            shown = (np.where((e[:, -1:] < 0) == far, e, np.nan) for e in self.edges)
+            paths = [e[:, :2] for e in (shown if on_globe else () if far else self.edges)]
+            style.draw_shape(ax, Shape("line", chain(paths), EDGE_COLOR, alpha=alpha))
+        classes = None if self.y is None else np.unique(self.y)
+        for some, sight in ((~front, {"alpha": BEHIND, "label": None}), (front, {})):
+            if some.any():
+                mine = None if self.y is None else self.y[some]
+                style.draw_points(ax, flat[some], mine, classes, **(look | sight))
+        look = {"textcoords": "offset points", "fontsize": "x-small", "zorder": 5}
+        for point, name, seen in zip(flat, self.names or (), front, strict=False):
+            if seen:
+                side = -1 if on_globe and point[0] <= 0 else 1  # away from the middle
+                ax.annotate(name, point, (2 * side, 2), ha="left" if side > 0 else "right", **look)
+        domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
+        if on_globe:  # thin: a globe goes on behind its rim
+            style.draw_shape(ax, Shape("line", unit_circle(257), "soft"))
+        bounds = outlines.edges_of(domains) or [flat]
+        self._finish(ax, () if on_globe else domains, *bounds, names=("$y_1$", "$y_2$"))
+        if on_globe:
+            ax.set_axis_off()
         if not ax.get_title():
             kind = "globe" if on_globe else "Poincaré disc" if self.curvature else "plane"
             ax.set_title(f"{kind}, $K$ = {number(self.curvature, 3)}", fontsize="medium")
         if legend and self.y is not None:
             style.draw_legend(ax, fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _draw_plane(self, ax: Any, look: dict[str, Any]) -> None:
-        style.draw_lines(ax, self.edges, colors=EDGE_COLOR)
-        style.draw_points(ax, self.points, self.y, **look)
-        beside = {"textcoords": "offset points", "fontsize": "x-small", "zorder": 5}
-        for point, name in zip(self.points, self.names or (), strict=False):
-            ax.annotate(name, point, (2, 2), **beside)
-        domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
-        shown = outlines.edges_of(domains) or [self.points]
-        self._finish(ax, domains, *shown, names=("$y_1$", "$y_2$"))
-
-    def _draw_globe(self, ax: Any, look: dict[str, Any]) -> None:
-        nothing, box = np.empty((0, 3)), np.array([3 * [-1.0], 3 * [1.0]])
-        panel = _charts.ChartPanel("sphere", "", list(self.edges), nothing, nothing, 0.0, box)
-        _charts.draw_surface(ax, panel, {"colors": EDGE_COLOR, "linewidths": 1.0})
-        near = _charts.in_front(self.points, "sphere")
-        classes = None if self.y is None else np.unique(self.y)
-        look = {"linewidths": 0, "depthshade": False} | look
-        for some, sight in ((~near, {"alpha": _charts.BEHIND, "label": None}), (near, {})):
-            mine = None if self.y is None else self.y[some]
-            style.draw_points(ax, self.points[some], mine, classes, **(look | sight))
-        for point, name, front in zip(self.points, self.names or (), near, strict=False):
-            if front:
-                side = "left" if point @ _charts.RIGHT > 0 else "right"  # away from the middle
-                ax.text(*(1.04 * point), f" {name} ", ha=side, va="center", fontsize="x-small")

@@ -12,6 +12,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.plotting import outlines, sections, style
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain
 from cayleyklein.plotting.svg import number
 
 
@@ -19,8 +20,8 @@ from cayleyklein.plotting.svg import number
 class BallDisplay(style.PlaneDisplay):
     """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
 
-    Make one by :meth:`from_metric`. Elliptic balls are red, hyperbolic green, Mahalanobis blue,
-    mixed purple and those of a product orange; the dots are the centres of the distance, not of the
+    Make one by :meth:`from_metric`. Elliptic balls are red, hyperbolic green, Mahalanobis violet,
+    mixed brown and those of a product yellow; the dots are the centres of the distance, not of the
     ellipses. :meth:`plot` sets `ax_`, `figure_`, `fill_` (a PolyCollection) and `lines_` (a
     LineCollection).
 
@@ -100,7 +101,7 @@ class BallDisplay(style.PlaneDisplay):
             Whether to draw the centres.
         **options : options of the outlines, a LineCollection
         """
-        shade = style.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
+        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else color
         checks.as_real(fill, "fill", "[0, 1]")
         ax = style.new_axes(ax)
         self._draw(ax, shade, fill, {"label": label} | options)
@@ -114,13 +115,11 @@ class BallDisplay(style.PlaneDisplay):
         return [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
 
     def _draw(self, ax: style.Axes, color: str, fill: float, look: dict[str, Any]) -> None:
-        collections = checks.require("matplotlib.collections", "plot")
-        look_inside = {"facecolors": color, "edgecolors": "none", "alpha": fill}
-        balls = collections.PolyCollection(self._full, **look_inside)
-        self.fill_ = ax.add_collection(balls, autolim=False)
+        look_inside = Shape("area", chain(self._full), color, alpha=fill)
+        self.fill_ = style.draw_shape(ax, look_inside)
         spheres = zip(self.outlines, self.closed, strict=True)
         paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in spheres]
-        self.lines_ = style.draw_lines(ax, paths, **({"colors": color, "linewidths": 1.2} | look))
+        self.lines_ = style.draw_shape(ax, Shape("line", chain(paths), color, 1.2), **look)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -224,7 +223,7 @@ class MetricDisplay(style.PlaneDisplay):
         **options : options of the rows, a scatter
         """
         ax = style.new_axes(ax)
-        color = style.GEOMETRY_COLORS[self.metric.geometry]
+        color = GEOMETRY_COLORS[self.metric.geometry]
         self.balls._draw(ax, color, 0.1, {"linewidths": 0.8})
         if self.X is not None:
             style.draw_points(ax, self.X, self.y, **({"s": 14} | options))

@@ -1,6 +1,5 @@
 """Voronoi diagrams in the plane."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, style
+from cayleyklein.plotting.shapes import LIGHT
+from cayleyklein.plotting.svg import PADDING
 
 
 def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
@@ -28,13 +28,6 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
     if diagram.window is not None:
         return diagram.window
     return outlines.bounds_of(*outlines.edges_of(outlines.domains_of(diagram.metric)))
-
-
-def draw_cells(ax: style.Axes, diagram: CayleyKleinVoronoi, colors: Sequence[Any]) -> Any:
-    # edges of the same colour close the hairlines that antialiasing leaves between cells
-    look = {"facecolors": colors, "edgecolors": colors, "linewidths": 0.5, "zorder": 0.5}
-    cells = require("matplotlib.collections", "plot").PolyCollection(diagram.outlines(), **look)
-    return ax.add_collection(cells, autolim=False)
 
 
 def label_tints(diagram: CayleyKleinVoronoi) -> list[Any]:
@@ -112,15 +105,15 @@ class VoronoiDisplay(style.PlaneDisplay):
         labelled = fill and diagram.labels is not None
         colors = label_tints(diagram) if labelled else ["none"] * n
         if highlight is not None:
-            colors[highlight] = style.tint(style.YELLOW, 0.8)
-        self.cells_ = draw_cells(ax, diagram, colors)
+            colors[highlight] = style.tint("#ffe14d", 0.8)
+        self.cells_ = style.draw_cells(ax, diagram.outlines(), colors)
         edges = list(diagram.ridge_segments()[1])
         self.edges_ = style.draw_lines(ax, edges, **({"colors": "0.35"} | options))
         if show_points:
             style.draw_points(ax, diagram.points, diagram.labels)
         if highlight is not None:
             generators = diagram.points[diagram.cell_generators[highlight]]
-            style.draw_points(ax, generators, color=style.VERMILION, s=40)
+            style.draw_points(ax, generators, color=LIGHT["elliptic"], s=40)
         domains = outlines.domains_of(diagram.metric)
-        padding = style.PICTURE_PADDING if domains else 0.0
+        padding = PADDING if domains else 0.0
         return self._finish(ax, domains, picture_bounds(diagram), padding=padding)

@@ -91,7 +91,7 @@ class FeatureWeightsDisplay:
         ax : matplotlib Axes, optional (a new figure's)
         top : int, default=20
             Largest number of bars.
-        color : str, default="#0072B2"
+        color : str, default="#0067a5"
             Colour of the bars.
         **options : options of ``Axes.barh``
         """

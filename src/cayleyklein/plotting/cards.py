@@ -13,8 +13,9 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term, terms_of
-from cayleyklein.plotting import outlines, sections, style
-from cayleyklein.plotting.svg import Drawing, bar_chart, number
+from cayleyklein.plotting import outlines, sections
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain, class_look
+from cayleyklein.plotting.svg import bar_chart, number, picture
 
 Facts = list[tuple[str, str]]
 
@@ -38,11 +39,11 @@ def notebook_card(thing: Any) -> str:
     names = getattr(thing, "feature_names_in_", None)
     facts = [] if metric is None else metric_facts(metric)
     facts += _learning_facts(thing)
-    picture, caption = ("", "") if metric is None else metric_picture(metric, names)
+    drawn, caption = ("", "") if metric is None else metric_picture(metric, names)
     if hasattr(thing, "part_weights_"):
         facts.append(("weights", ", ".join(f"{n} {w:.2f}" for n, w in thing.part_weights_.items())))
         bars = _weight_bars(thing.feature_weights, names, "product", "what the model says")
-        return html_card("Kernel machines and votes, added", facts, picture, caption, bars)
+        return html_card("Kernel machines and votes, added", facts, drawn, caption, bars)
     rows = getattr(getattr(thing, "_searcher", None), "X", None)
     bars = ""
     if rows is not None:
@@ -50,10 +51,10 @@ def notebook_card(thing: Any) -> str:
         weigh = partial(metric.feature_weights, some)
         bars = _weight_bars(weigh, names, metric.geometry, "squared distances")
     facts += [("bars", "largest shares of squared distances")] if bars else []
-    return html_card("The learned metric", facts, picture, caption, bars)
+    return html_card("The learned metric", facts, drawn, caption, bars)
 
 
-def html_card(title: str, facts: Facts, picture: str, caption: str, more: str = "") -> str:
+def html_card(title: str, facts: Facts, drawn: str, caption: str, more: str = "") -> str:
     cell = 'style="text-align:left;padding:1px 8px 1px 0;vertical-align:top"'
     rows = "".join(
         f'<tr><th {cell} scope="row">{escape(name)}</th><td {cell}>{escape(value)}</td></tr>'
@@ -62,7 +63,7 @@ def html_card(title: str, facts: Facts, picture: str, caption: str, more: str = 
     )
     return (
         f'<div class="cayleyklein" style="display:flex;flex-wrap:wrap;align-items:center;'
-        f'gap:16px;margin:4px 0">{picture}<div style="flex:1 1 240px"><b>{escape(title)}</b>'
+        f'gap:16px;margin:4px 0">{drawn}<div style="flex:1 1 240px"><b>{escape(title)}</b>'
         f'<table style="margin:4px 0;border:none">{rows}</table></div>{more}</div>'
     )
 
@@ -96,12 +97,10 @@ def _profile_picture(found: CurvatureEstimate) -> tuple[str, str]:
     K, value, _ = found.profile
     x = np.arcsinh(K / np.abs(K).mean())
     path = np.column_stack([x, np.maximum(value - value.max(), -8.0) / 8 * np.ptp(x)])
-    drawing = Drawing(outlines.bounds_of(path), METRIC_SIZE)
-    drawing.path(np.array([[0.0, 0.0], [0.0, -np.ptp(x)]]))
-    color = style.GEOMETRY_COLORS["elliptic" if found.curvature > 0 else "hyperbolic"]
-    drawing.path(path, stroke=color, width=2)
+    flat = Shape("line", np.array([[0.0, 0.0], [0.0, -np.ptp(x)]]))
+    profile = Shape("line", path, "elliptic" if found.curvature > 0 else "hyperbolic", 2.0)
     caption = "the log likelihood over K, down to 8 below its maximum, and a line at K = 0"
-    return drawing.svg(caption), caption
+    return picture([flat, profile], outlines.bounds_of(path), METRIC_SIZE, caption), caption
 
 
 def _learning_facts(estimator: Any) -> Facts:
@@ -125,41 +124,40 @@ def _weight_bars(
     columns = [f"x{i + 1}".translate(digits) for i in range(len(weights))]
     shown = [str((columns if names is None else names)[i]) for i in order]
     title = f"columns with the largest shares of {of}"
-    return bar_chart(shown, weights[order].tolist(), style.GEOMETRY_COLORS[geometry], title)
+    return bar_chart(shown, weights[order].tolist(), GEOMETRY_COLORS[geometry], title)
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
     try:
         plane, where = _plane_of(metric, names)
-        picture, caption, window = _balls_on(plane, METRIC_SIZE, where)
+        drawn, caption, window = _balls_on(plane, METRIC_SIZE, where)
         if isinstance(plane, ProductMetric) and len(plane.metrics) > 1:
             parts = "".join(_balls_on(part, PART_SIZE, where, window)[0] for part in plane.metrics)
-            picture += f'<div style="display:grid;gap:4px">{parts}</div>'
+            drawn += f'<div style="display:grid;gap:4px">{parts}</div>'
             caption += ", and next to it balls of each part,"
     except (CayleyKleinError, np.linalg.LinAlgError):  # a line, or points at distance 0
         return "", ""
-    return picture, f"{caption} in {where}"
+    return drawn, f"{caption} in {where}"
 
 
 def _balls_on(
     plane: Metric, size: int, where: str, window: Floats | None = None
 ) -> tuple[str, str, Floats]:  # the picture, its caption and its corners
     centers, radius = outlines.ball_lattice(plane, window, LATTICE)
-    edges = [domain.boundary(4 * OUTLINE_POINTS) for domain in outlines.domains_of(plane)]
+    edges = outlines.edges_of(outlines.domains_of(plane), 4 * OUTLINE_POINTS)
     bounds = outlines.bounds_of(*(edges or [centers]))
     if not edges:
         half_a_cell = np.ptp(bounds, axis=0).max() / (2 * LATTICE)
         bounds += [[-half_a_cell], [half_a_cell]]
-    drawing = Drawing(bounds, size)
-    color = style.GEOMETRY_COLORS[plane.geometry]
-    for center in centers:
-        path, closed = outlines.sphere_path(plane, center, radius, OUTLINE_POINTS)
-        if len(path):
-            drawing.path(path, closed=closed, stroke=color, fill=color, fill_opacity=0.15)
-    for edge in edges:
-        drawing.path(edge, closed=True, width=2)
+    color = GEOMETRY_COLORS[plane.geometry]
+    balls = [outlines.sphere_path(plane, center, radius, OUTLINE_POINTS) for center in centers]
+    inside = chain(path for path, _ in balls)
+    spheres = chain(np.concatenate([path, path[: int(closed)]]) for path, closed in balls)
+    shapes = [Shape("area", inside, color, alpha=0.15), Shape("line", spheres, color)]
+    shapes.append(Shape("line", chain(edges), size=2.0))
     caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''}"
-    return drawing.svg(f"{plane.geometry} metric: {caption} in {where}"), caption, bounds
+    title = f"{plane.geometry} metric: {caption} in {where}"
+    return picture(shapes, bounds, size, title), caption, bounds
 
 
 def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]:
@@ -192,22 +190,19 @@ def _diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
         return "", f"only for at most {MOST_CELLS:,} cells"
     edges = outlines.edges_of(outlines.domains_of(diagram.metric))
     bounds = outlines.bounds_of(*edges) if diagram.window is None else diagram.window
-    drawing, kind = Drawing(bounds, DIAGRAM_SIZE), "cells"
+    shapes, kind = [], "cells"
     if diagram.labels is not None:
-        kind = "decision regions"
-        palette = np.array(style.class_colors(len(diagram.classes)))
-        colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)].tolist()
-        for outline, color in zip(diagram.outlines(3e-4), colors, strict=True):
-            if len(outline):
-                look = {"stroke": color, "fill": color}
-                drawing.path(outline, closed=True, width=0.5, fill_opacity=0.25, **look)
-    for segment in diagram.ridge_segments()[1]:
-        drawing.path(segment)
+        kind, codes = "decision regions", np.searchsorted(diagram.classes, diagram.cell_labels)
+        cells = diagram.outlines(3e-4)
+        for c in range(len(diagram.classes)):
+            mine = chain(cell for cell, code in zip(cells, codes, strict=True) if code == c)
+            color, _, alpha = class_look(c)
+            shapes += [Shape("area", mine, color, alpha=alpha), Shape("line", mine, color, 0.5)]
     shown = diagram.points
     if diagram.window is not None:
         shown = shown[((shown >= bounds[0]) & (shown <= bounds[1])).all(axis=1)]
-    drawing.dots(shown, radius=2.0 if len(shown) < 200 else 1.0)
-    for edge in edges:
-        drawing.path(edge, closed=True, width=2)
+    shapes.append(Shape("line", chain(diagram.ridge_segments()[1])))
+    shapes.append(Shape("marks", shown, size=2.0 if len(shown) < 200 else 1.0, edge=""))
+    shapes.append(Shape("line", chain(edges), size=2.0))
     title = f"{kind} of {len(diagram.points)} points, {diagram.metric.geometry}"
-    return drawing.svg(title), "the plane of x₁ and x₂"
+    return picture(shapes, bounds, DIAGRAM_SIZE, title), "the plane of x₁ and x₂"

@@ -8,9 +8,11 @@ from scipy.optimize.elementwise import find_root
 
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
+from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections, metric_tensor
+from cayleyklein.geometry.lifts import cosine, sine
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric, first_term
+from cayleyklein.plotting.shapes import unit_circle
 
 RIM = 1e-9  # points on the conic are drawn this far inside, relative to its size
 HORIZON = 1e-4  # polylines to infinity end this angle before it
@@ -27,8 +29,9 @@ def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
     return domain if isinstance(domain, tuple) else (domain,)
 
 
-def edges_of(domains: Iterable[Ellipsoid]) -> list[Floats]:
-    return [domain.boundary() for domain in domains]
+def edges_of(domains: Iterable[Ellipsoid], n: int = 256) -> list[Floats]:
+    """Return the closed boundaries of ellipses."""
+    return [domain.from_euclidean(unit_circle(n + 1)) for domain in domains]
 
 
 def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
@@ -39,8 +42,7 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
         if ball.kind == "ellipsoid":
             return ball.ellipsoid().boundary(n), True
     # on rays from the centre, which are geodesics, so that distances grow
-    angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
-    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ first_term(metric).inverse_factor.T
+    u = unit_circle(n + 1)[:-1] @ first_term(metric).inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
     if not exits:  # scale so that t = 1 is close to the sphere
         u *= radius
@@ -62,6 +64,23 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
     # start the open branch after a gap, so that it is one piece
     start = int(np.argmin(reached))
     return np.roll(path, -start, axis=0)[np.roll(reached, -start)], False
+
+
+def spheres(metric: CurvedMetric, centers: Floats, radius: float, n: int) -> Floats:
+    """Return closed spheres (m, n, 2) around centers (m, 2); NaN beyond the elliptic equator.
+
+    With lifts X = (z, 1)/σ, σ² = 1 + K‖z‖², they are cos_K(r) X + sin_K(r) U for unit tangents U.
+    """
+    K, z = metric.curvature, metric.coordinates(centers)[:, None]
+    # with g = CCᵀ, C⁻ᵀ takes unit vectors of the plane to those of the metric
+    C = np.linalg.cholesky(metric_tensor(centers, metric))
+    u = unit_circle(n) @ np.linalg.inv(C) @ metric.factor.T
+    slope = K * np.sum(z * u, axis=-1, keepdims=True) / (1 + K * np.sum(z * z, axis=-1))[..., None]
+    c, s = float(cosine(radius, K)), float(sine(radius, K))
+    height = np.where(c > s * slope, c - s * slope, np.nan)
+    return np.asarray(
+        metric.center + (c * z + s * (u - slope * z)) / height @ metric.inverse_factor.T
+    )
 
 
 def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, float]:

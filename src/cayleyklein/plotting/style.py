@@ -1,7 +1,6 @@
-"""The look of every picture: colours, line widths, axes and limits."""
+"""The Matplotlib writer: shapes on axes, and the look of these: line widths, limits, labels."""
 
 from collections.abc import Iterable, Sequence
-from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,40 +9,30 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
+from cayleyklein.plotting.shapes import LIGHT, MARKERS, Shape, chain, class_look, pieces_of
+from cayleyklein.plotting.svg import PADDING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
 else:
     Axes = Any
 
-# Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
-BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-PURPLE, SKY, YELLOW, BLACK = "#CC79A7", "#56B4E9", "#F0E442", "#000000"
-
-# The paper's red, green and blue, in shades safe for colour blindness, and two more.
-GEOMETRY_COLORS = {
-    "elliptic": VERMILION, "hyperbolic": GREEN, "flat": BLUE, "mixed": PURPLE, "product": ORANGE
-}  # fmt: skip
-CLASS_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
-CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+BLUE = LIGHT["class1"]
+INKS = LIGHT | {"ink": "black"}
 REGION_TINT = 0.22  # how much of a class's colour its regions show
-
 DOMAIN_WIDTH, EDGE_WIDTH = 2.2, 0.8
 DOMAIN_ID = "domain"
 NAMES = ("$x_1$", "$x_2$")
-PICTURE_PADDING = 0.04  # margin of a picture on each side, relative to its size
 
 
-def new_axes(ax: Axes | None, projection: str | None = None) -> Any:
+def new_axes(ax: Axes | None) -> Any:
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plot")
-        figure = pyplot.figure(figsize=(4.8, 4.8), layout="constrained")
-        return figure.add_subplot(projection=projection)
+        return pyplot.figure(figsize=(4.8, 4.8), layout="constrained").add_subplot()
     if not isinstance(ax, require("matplotlib.axes", "plot").Axes):
         raise InvalidInputError(f"ax must be matplotlib Axes; got {type(ax).__name__}.")
-    if (ax.name == "3d") != (projection == "3d"):
-        kind = "with" if projection else "without"
-        raise InvalidInputError(f'ax must be made {kind} projection="3d" for this picture.')
+    if ax.name == "3d":
+        raise InvalidInputError('ax must be made without projection="3d".')
     return ax
 
 
@@ -55,7 +44,7 @@ class PlaneDisplay:
 
     def _finish(
         self, ax: Axes, domains: Iterable[Ellipsoid], *shown: Floats,
-        names: Sequence[str] = NAMES, padding: float = PICTURE_PADDING,
+        names: Sequence[str] = NAMES, padding: float = PADDING,
     ) -> Self:  # fmt: skip
         draw_domains(ax, domains)
         rows = np.concatenate(shown)
@@ -65,7 +54,7 @@ class PlaneDisplay:
 
 
 def finish_axes(
-    ax: Axes, bounds: Floats | None, names: Sequence[str], *, padding: float = PICTURE_PADDING
+    ax: Axes, bounds: Floats | None, names: Sequence[str], *, padding: float = PADDING
 ) -> None:
     # displays may share one axes: limits hold all their bounds, and labels that are set stay
     if bounds is not None:
@@ -92,39 +81,65 @@ def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
             ax.add_artist(patches.Polygon(edge, edgecolor="black", gid=DOMAIN_ID, **look))
 
 
-def draw_lines(ax: Axes, paths: Sequence[Floats], **style: Any) -> Any:
+def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
+    """Draw a shape, sizes in points; the options are those of the artist, which is returned."""
+    color = INKS.get(shape.color, shape.color)
+    look: dict[str, Any] = {"alpha": None if shape.alpha == 1 else shape.alpha}
+    if shape.kind == "marks":
+        look |= {"s": (2 * shape.size) ** 2, "linewidths": shape.edge_width, "zorder": 4}
+        look |= {"facecolors": color or "none", "edgecolors": INKS.get(shape.edge, shape.edge)}
+        if "color" in options:
+            del look["facecolors"]
+        corners = np.array(MARKERS[shape.marker]) * [1, -1]
+        return ax.scatter(*shape.xy.T, **({"marker": corners} | look | options))
+    if shape.kind == "words":
+        look |= {"textcoords": "offset points", "color": color, "zorder": 5} | options
+        pairs = zip(shape.text, shape.xy, strict=True)
+        return [ax.annotate(text, at, (2, 2), **look) for text, at in pairs]
     collections = require("matplotlib.collections", "plot")
-    look = {"capstyle": "round", "joinstyle": "round", "linewidths": EDGE_WIDTH} | style
-    lines = collections.LineCollection([path for path in paths if len(path) > 1], **look)
-    return ax.add_collection(lines, autolim=False)  # they may go to infinity
+    if shape.kind == "area":
+        look |= {"facecolors": color, "edgecolors": "none"} | options
+        made = collections.PolyCollection(pieces_of(shape.xy), **look)
+    else:
+        look |= {"capstyle": "round", "joinstyle": "round", "colors": color}
+        look |= {"linewidths": shape.size, "linestyles": (0, shape.dash) if shape.dash else "-"}
+        pieces = [piece for piece in pieces_of(shape.xy) if len(piece) > 1]
+        made = collections.LineCollection(pieces, **(look | options))
+    return ax.add_collection(made, autolim=False)  # they may go to infinity
+
+
+def draw_lines(ax: Axes, paths: Iterable[Floats], **options: Any) -> Any:
+    return draw_shape(ax, Shape("line", chain(paths), size=EDGE_WIDTH), **options)
 
 
 def draw_points(
     ax: Axes, points: Floats, labels: AnyArray | None = None, classes: AnyArray | None = None,
-    **style: Any,
+    **options: Any,
 ) -> None:  # fmt: skip
-    look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
+    dots = Shape("marks", points, "black", 2.0, edge_width=0.5)
     if labels is None:
-        ax.scatter(*points.T, **({"color": "black"} | look))
+        draw_shape(ax, dots, **({"color": "black", "edgecolors": "white"} | options))
         return
     first = np.unique(labels) if classes is None else classes
-    names = [*first, *np.setdiff1d(labels, first)]
-    markers = cycle(CLASS_MARKERS)
-    for name, color, marker in zip(names, class_colors(len(names)), markers, strict=False):
-        mine: dict[str, Any] = {"color": color, "marker": marker, "label": str(name)} | look
-        ax.scatter(*points[labels == name].T, **mine)
+    for i, name in enumerate([*first, *np.setdiff1d(labels, first)]):
+        color, marker, _ = class_look(i)
+        mine = dots._replace(xy=points[labels == name], color=color, marker=marker)
+        draw_shape(ax, mine, **({"label": str(name)} | options))
+
+
+def draw_cells(ax: Axes, cells: Sequence[Floats], colors: Sequence[Any]) -> Any:
+    # edges of the same colour close the hairlines that antialiasing leaves between cells
+    known = [color for cell, color in zip(cells, colors, strict=True) if len(cell)]
+    look = {"facecolors": known, "edgecolors": known, "linewidths": 0.5, "zorder": 0.5}
+    return draw_shape(ax, Shape("area", chain(cells)), **look)
 
 
 def draw_legend(ax: Axes, **look: Any) -> None:
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), **look)
 
 
-def class_colors(n: int) -> list[str]:
-    return list(islice(cycle(CLASS_COLORS), n))
-
-
 def class_tints(n: int) -> list[tuple[float, ...]]:
-    return [tint(color, REGION_TINT) for color in class_colors(n)]
+    return [tint(LIGHT[class_look(i)[0]], REGION_TINT) for i in range(n)]
 
 
 def tint(color: str, strength: float) -> tuple[float, ...]:

@@ -1,58 +1,65 @@
-"""The SVG writer: small drawings of the plane."""
+"""The SVG writer: shapes as the elements of a picture, and bars."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting.style import PICTURE_PADDING
+from cayleyklein.plotting.shapes import LIGHT, MARKERS, Shape, pieces_of
 
+PADDING = 0.04  # margin of a picture on each side, relative to its size
 CLIP_WIDTHS = 40.0  # coordinates end this many widths outside the picture
 LONGEST_NAME = 22  # characters of the name of a bar
+IN_TEXT = LIGHT | {"ink": "currentColor"}  # of the text around the picture, light or dark
 
 
-class Drawing:
-    """A picture of a box of the plane, its longer side of `size` pixels.
+def picture(shapes: Iterable[Shape], bounds: Floats, size: float, title: str) -> str:
+    """Return a picture of a box of the plane with some room, its longer side of `size` pixels."""
+    room = PADDING * (float(np.ptp(bounds, axis=0).max()) or 1.0)
+    window = bounds + np.array([[-room], [room]])
+    extent = np.ptp(window, axis=0)
+    width, height = np.maximum(size * extent / extent.max(), 1.0).tolist()
+    return document(width, height, title, elements(shapes, window, size, IN_TEXT))
 
-    The stroke ``currentColor`` is the colour of the text around the picture, light or dark.
-    """
 
-    def __init__(self, bounds: Floats, size: float) -> None:
-        extent = np.ptp(bounds, axis=0)
-        longest = float(extent.max()) or 1.0
-        room = PICTURE_PADDING * longest
-        self._scale = size / (longest + 2 * room)
-        self._corner = bounds[0] - room
-        self._size = np.maximum((extent + 2 * room) * self._scale, 1.0)
-        self._elements: list[str] = []
+def elements(
+    shapes: Iterable[Shape], window: Floats, size: float, palette: Mapping[str, str]
+) -> str:
+    scale, found = size / np.ptp(window, axis=0).max(), []
+    for shape in shapes:
+        if len(shape.xy):
+            xy = (shape.xy - [window[0, 0], window[1, 1]]) * [scale, -scale]
+            xy = np.clip(xy, -CLIP_WIDTHS * size, CLIP_WIDTHS * size)
+            color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
+            found.append(_element(shape, xy, color, edge))
+    return "".join(found)
 
-    def path(
-        self, points: Floats, *, closed: bool = False, stroke: str = "currentColor",
-        width: float = 1.0, fill: str = "none", fill_opacity: float = 1.0,
-    ) -> None:  # fmt: skip
-        look = {"fill-opacity": fill_opacity, "stroke-width": width}
-        more = "".join(f' {name}="{value:g}"' for name, value in look.items() if value != 1)
-        d = path_data(self._place(points), closed)
-        self._elements.append(
-            f'<path d="{d}" fill="{fill}" stroke="{stroke}" stroke-linejoin="round"{more}/>'
+
+def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
+    if shape.kind == "area":
+        d = path_data(xy, closed=True)
+        return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
+    if shape.kind == "line":
+        d, dashes = path_data(xy), " ".join(map(str, shape.dash))
+        dash = f' stroke-dasharray="{dashes}"' if dashes else ""
+        return (
+            f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
+            f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
         )
-
-    def dots(self, points: Floats, *, radius: float) -> None:
-        self._elements += [
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="currentColor"/>'
-            for x, y in self._place(points).tolist()
-        ]
-
-    def svg(self, title: str) -> str:
-        width, height = self._size.tolist()
-        return _document(width, height, title, "".join(self._elements))
-
-    def _place(self, points: Floats) -> Floats:
-        x = (points - self._corner) * self._scale
-        flipped = np.stack([x[:, 0], self._size[1] - x[:, 1]], axis=1)
-        reach = CLIP_WIDTHS * float(self._size.max())
-        return np.asarray(np.clip(flipped, -reach, reach))
+    if shape.kind == "marks":
+        corners = shape.size * np.array(MARKERS[shape.marker])
+        outline = "l".join(f"{x:.2g} {y:.2g}" for x, y in np.diff(corners, axis=0).tolist())
+        d = "".join(f"M{x:.1f} {y:.1f}l{outline}z" for x, y in (xy + corners[0]).tolist())
+        return (
+            f'<path d="{d}" fill="{color or "none"}" opacity="{shape.alpha:.2g}" stroke="{edge}" '
+            f'stroke-width="{shape.edge_width:g}"/>'
+        )
+    return "".join(
+        f'<text x="{x + 8:.1f}" y="{y - 8:.1f}" fill="{color}" '
+        f'font-family="serif" font-style="italic" font-size="18">{escape(text)}</text>'
+        for (x, y), text in zip(xy.tolist(), shape.text, strict=True)
+    )
 
 
 def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: str) -> str:
@@ -67,13 +74,13 @@ def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: 
             f'<text x="{length + 4:.1f}" y="{y + 22}" font-size="10" fill="currentColor">'
             f"{100 * value:.0f} %</text>"
         )
-    return _document(width, row * len(parts), title, "".join(parts))
+    return document(width, row * len(parts), title, "".join(parts))
 
 
-def _document(width: float, height: float, title: str, body: str) -> str:
+def document(width: float, height: float, title: str, body: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.1f} {height:.1f}" role="img" '
+        f'viewBox="0 0 {width:g} {height:g}" role="img" '
         f'aria-label="{escape(title)}"><title>{escape(title)}</title>{body}</svg>'
     )
 
@@ -84,10 +91,5 @@ def number(value: float, digits: int = 4) -> str:
 
 def path_data(points: Floats, closed: bool = False) -> str:
     """Return polylines or polygons, separated by rows of NaN, as the attribute d of a path."""
-    parts = []
-    for piece in np.split(points, np.flatnonzero(np.isnan(points[:, 0]))):
-        whole = piece[~np.isnan(piece[:, 0])]
-        if len(whole):
-            corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in whole.tolist())
-            parts.append(f"M{corners}{'Z' if closed else ''}")
-    return "".join(parts)
+    corners = ("L".join(f"{x:.1f} {y:.1f}" for x, y in p.tolist()) for p in pieces_of(points))
+    return "".join(f"M{piece}{'Z' if closed else ''}" for piece in corners)

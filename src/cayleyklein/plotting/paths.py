@@ -1,16 +1,15 @@
 """Polylines and polygons on the screen: sampled where they bend, cut where a surface turns away."""
 
 import math
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape
-from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting.shapes import NOTHING, Shape
+from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, ChartView
 
 SAG = 0.0002  # largest distance of a polyline from its curve, in half widths: a part of a pixel
 MOST = 64  # most pieces of a segment
@@ -18,7 +17,6 @@ ARC_STEP = 2 * math.pi / 256  # of samples at its multiples, one of which is the
 HORIZON_STEP = 0.03  # step of the horizon's parameter along the edge of a polygon that is cut
 SMALL_ANGLE = 1e-3  # smaller arcs are sampled as if they had this angle: the same to rounding
 FAR_SIDE_OPACITY = 0.3  # opacity of the far side of a surface, relative to its near side
-GAP, NOTHING = np.full((1, 2), np.nan), np.empty((0, 2))
 Dash = tuple[float, ...]
 
 
@@ -41,12 +39,7 @@ class Loops(NamedTuple):
         return np.insert(self.xy[mine], ends, np.nan, axis=0)
 
 
-def chain(paths: Iterable[Floats]) -> Floats:
-    pieces = [part for path in paths if len(path) for part in (GAP, path)]
-    return np.concatenate(pieces[1:]) if pieces else NOTHING
-
-
-def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
+def sample_segments(view: ChartView, starts: Floats, ends: Floats) -> Floats:
     if not len(starts):
         return NOTHING
     count = _pieces_needed(view, starts, ends)
@@ -57,7 +50,7 @@ def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
     return np.where((part > count[row])[:, None], np.nan, path)[:-1]
 
 
-def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
+def sample_boundaries(view: ChartView, boundaries: list[Boundary]) -> Loops:
     sizes = [len(boundary.starts) for boundary in boundaries]
     starts, ends, angles = (np.concatenate(parts) for parts in zip(*boundaries, strict=True))
     cell = np.repeat(np.arange(len(boundaries)), sizes)
@@ -102,7 +95,7 @@ def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Flo
     return np.asarray(starts + t[:, None] * (ends - starts))
 
 
-def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
+def _pieces_needed(view: ChartView, starts: Floats, ends: Floats) -> Ints:
     if view.straight or not len(starts):
         return np.ones(len(starts), dtype=np.intp)
     middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
@@ -115,7 +108,7 @@ def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
     return np.asarray(np.clip(needed, 1, MOST), dtype=np.intp)
 
 
-def see_path(view: View, path: Floats) -> tuple[Floats, Floats]:
+def see_path(view: ChartView, path: Floats) -> tuple[Floats, Floats]:
     gap = np.isnan(path[:, 0])
     seen, side = view.look(np.where(gap[:, None], view.metric.center, path))
     if not (side < 0).any():
@@ -128,7 +121,7 @@ def see_path(view: View, path: Floats) -> tuple[Floats, Floats]:
     return front, back
 
 
-def see_loops(view: View, loops: Loops) -> tuple[Loops, Loops]:
+def see_loops(view: ChartView, loops: Loops) -> tuple[Loops, Loops]:
     """Return polygons on the screen: their near side, and their far side on a surface.
 
     A side goes along the horizon where corners are left out; to go there and back encloses nothing.
@@ -151,7 +144,7 @@ def see_loops(view: View, loops: Loops) -> tuple[Loops, Loops]:
     return front, back
 
 
-def _one_side(view: View, seen: Floats, loop: Ints, t: Floats) -> Loops:
+def _one_side(view: ChartView, seen: Floats, loop: Ints, t: Floats) -> Loops:
     """Join corners of one side; those on the horizon have a parameter t, the others NaN."""
     step = np.nan_to_num(t[Loops(seen, loop).after] - t)
     count = 1 + (np.abs(step) / HORIZON_STEP).astype(np.intp)
@@ -169,8 +162,8 @@ def _crossings(p: Floats, q: Floats, at_p: Floats, at_q: Floats) -> Floats:
 class Canvas:
     """Collects shapes: first the far side of a surface, faint, then what is put or near."""
 
-    def __init__(self, view: View) -> None:
-        self.view = view
+    def __init__(self, view: ChartView) -> None:
+        self.view: Any = view  # the page's knows more than a chart
         self._back: list[Shape] = []
         self._front: list[Shape] = []
 
@@ -182,14 +175,22 @@ class Canvas:
 
     def areas(self, seen: tuple[Loops, Loops], which: Bools, color: str, alpha: float) -> None:
         front, back = (loops.of(which) for loops in seen)
-        self._front.append(Shape("area", front, color, alpha=alpha))
-        self._back.append(Shape("area", back, color, alpha=FAR_SIDE_OPACITY * alpha))
+        self._both("area", (front, back), color, alpha)
+
+    def rings(self, x: Floats, color: str, alpha: float) -> None:
+        """Fill polygons (m, n, 2) of equally many corners."""
+        loops = Loops(x.reshape(-1, 2), np.repeat(np.arange(len(x)), x.shape[1]))
+        self.areas(see_loops(self.view, loops), np.ones(len(x), dtype=bool), color, alpha)
 
     def line(self, path: Floats, hue: str, width: float, dash: Dash = (), alpha: float = 1) -> None:
         if len(path):
-            front, back = see_path(self.view, path)
-            self._front.append(Shape("line", front, hue, width, dash, alpha))
-            self._back.append(Shape("line", back, hue, width, dash, FAR_SIDE_OPACITY * alpha))
+            self._both("line", see_path(self.view, path), hue, alpha, size=width, dash=dash)
+
+    def _both(
+        self, kind: str, seen: tuple[Floats, Floats], color: str, alpha: float, **look: Any
+    ) -> None:
+        self._front.append(Shape(kind, seen[0], color, alpha=alpha, **look))
+        self._back.append(Shape(kind, seen[1], color, alpha=FAR_SIDE_OPACITY * alpha, **look))
 
     def segments(self, starts: Floats, ends: Floats, *look: Any, **more: Any) -> None:
         self.line(sample_segments(self.view, starts, ends), *look, **more)
@@ -198,3 +199,16 @@ class Canvas:
         away, seen = self.view.faces_away(x), self.view.to_screen(x)
         self.put(Shape("marks", seen[~away], color, size, marker=marker))
         self._back.append(Shape("marks", seen[away], color, size, marker=marker, alpha=0.4))
+
+    def rim(self, width: float) -> None:
+        """Draw where the space ends, and where a surface turns away."""
+        view = self.view
+        if view.name == "half_space" and view.domain is not None:  # the point ∞ is on it
+            low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
+            ends = low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]])
+            self.put(Shape("line", ends, "ink", width))
+        else:
+            self.line(view.rim(), "ink", width)
+        if view.surface:
+            outline = view.to_screen(view.outline(RIM_POINTS))
+            self.put(Shape("line", outline, "ink", min(width, 1.4)))

@@ -1,16 +1,20 @@
-"""Shapes, the one drawing language of the page, SVG and PNG, and their colours and markers."""
+"""Shapes, the one drawing language of the page, SVG and Matplotlib; their colours and markers."""
 
 import math
 from collections.abc import Iterable
-from html import escape
+from itertools import chain as joined
 from typing import NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting import svg
 
-SIZE = 720  # width and height of a picture in pixels
+NOTHING = np.empty((0, 2))
+
+
+def unit_circle(n: int) -> Floats:
+    angle = np.linspace(0, 2 * math.pi, n)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
@@ -47,6 +51,9 @@ PALETTE = {  # none of a geometry is that of a class
 }  # fmt: skip
 for _name, _colors in COLORS.items():
     PALETTE[_name] |= {f"class{i}": color for i, color in enumerate(_colors)}
+LIGHT = PALETTE["light"]
+GEOMETRY_COLORS = {name: LIGHT[name] for name in ("elliptic", "hyperbolic", "flat")}
+GEOMETRY_COLORS |= {"mixed": LIGHT["learned"], "product": LIGHT["gold"]}
 
 N_HUES = len(COLORS["light"])
 STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
@@ -58,16 +65,12 @@ def class_look(label: int) -> tuple[str, str, float]:
     return f"class{label % N_HUES}", list(MARKERS)[label % len(MARKERS)], strength
 
 
-def plural(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
-
-
 class Shape(NamedTuple):
     """An "area", a "line", "marks" or "words" to draw; NaN in xy parts two paths."""
 
     kind: str
     xy: Floats
-    color: str  # of the palette, or hexadecimal; "" leaves marks open
+    color: str = "ink"  # of the palette, or hexadecimal; "" leaves marks open
     size: float = 1.0  # width of a line or radius of marks, in pixels
     dash: tuple[float, ...] = ()
     alpha: float = 1.0
@@ -77,41 +80,14 @@ class Shape(NamedTuple):
     text: tuple[str, ...] = ()
 
 
-def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
-    palette = PALETTE[theme]
-    scale = SIZE / (window[1] - window[0])
-    found = []
-    for shape in shapes:
-        if len(shape.xy):
-            xy = (shape.xy - window[0]) * scale
-            xy[:, 1] = SIZE - xy[:, 1]
-            xy = np.clip(xy, -svg.CLIP_WIDTHS * SIZE, svg.CLIP_WIDTHS * SIZE)
-            color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
-            found.append(_element(shape, xy, color, edge))
-    return "".join(found)
+def chain(paths: Iterable[Floats]) -> Floats:
+    """Return paths as one, parted by rows of NaN; without those that are empty."""
+    gap = np.full((1, 2), np.nan)
+    pieces = list(joined.from_iterable((gap, path) for path in paths if len(path)))
+    return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
-def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
-    if shape.kind == "area":
-        d = svg.path_data(xy, closed=True)
-        return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
-    if shape.kind == "line":
-        d, dashes = svg.path_data(xy), " ".join(map(str, shape.dash))
-        dash = f' stroke-dasharray="{dashes}"' if dashes else ""
-        return (
-            f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
-            f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
-        )
-    if shape.kind == "marks":
-        corners = shape.size * np.array(MARKERS[shape.marker])
-        outline = "l".join(f"{x:.2g} {y:.2g}" for x, y in np.diff(corners, axis=0).tolist())
-        d = "".join(f"M{x:.1f} {y:.1f}l{outline}z" for x, y in (xy + corners[0]).tolist())
-        return (
-            f'<path d="{d}" fill="{color or "none"}" opacity="{shape.alpha:.2g}" stroke="{edge}" '
-            f'stroke-width="{shape.edge_width:g}"/>'
-        )
-    return "".join(
-        f'<text x="{x + 8:.1f}" y="{y - 8:.1f}" fill="{color}" '
-        f'font-family="serif" font-style="italic" font-size="18">{escape(text)}</text>'
-        for (x, y), text in zip(xy.tolist(), shape.text, strict=True)
-    )
+def pieces_of(xy: Floats) -> list[Floats]:
+    """Return the paths that rows of NaN part."""
+    found = np.split(xy, np.flatnonzero(np.isnan(xy[:, 0])))
+    return [whole for piece in found if len(whole := piece[~np.isnan(piece[:, 0])])]
