@@ -157,6 +157,6 @@ def _panel(chart: str, diagram: CayleyKleinVoronoi) -> ChartPanel:
     segments = diagram.ridge_segments()[1]
     edges.segments(segments[:, 0], segments[:, 1], style.BLUE, style.EDGE_WIDTH)
     others.rim(style.DOMAIN_WIDTH if view.sign < 0 else style.EDGE_WIDTH)  # the conic is thick
-    others.marks(points, "ink", 1.6)
+    others.marks(points, "ink", 2.2)
     title = CHART_TITLES[chart][view.sign + 1]
     return ChartPanel(chart, title, edges.shapes(), others.shapes(), bounds)

@@ -139,6 +139,7 @@ class MapDisplay(style.PlaneDisplay):
         domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
         if on_globe:  # thin: a globe goes on behind its rim
             style.draw_shape(ax, Shape("line", unit_circle(257), "soft"))
+            style.draw_shape(ax, Shape("area", unit_circle(257), "soft", alpha=0.08), zorder=0)
         bounds = outlines.edges_of(domains) or [flat]
         self._finish(ax, () if on_globe else domains, *bounds, names=("$y_1$", "$y_2$"))
         if on_globe:
