@@ -95,8 +95,8 @@ def drawn_edges(points, metric, chart):
     display = ChartDisplay.from_points(points, metric, charts=[chart]).plot(gid="edge")
     (ax,) = display.axes_
     found = [c.get_segments() for c in ax.collections if c.get_gid() == "edge"]
-    dots = np.concatenate([c.get_offsets() for c in ax.collections if isinstance(c, PathCollection)])
-    return [path for paths in found for path in paths], np.asarray(dots)
+    dots = [c.get_offsets() for c in ax.collections if isinstance(c, PathCollection)]
+    return [path for paths in found for path in paths], np.concatenate(dots)
 
 
 @pytest.mark.parametrize("chart", ["conformal", "half_space", "klein"])

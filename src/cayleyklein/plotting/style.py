@@ -90,7 +90,7 @@ def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
         look |= {"facecolors": color or "none", "edgecolors": INKS.get(shape.edge, shape.edge)}
         if "color" in options:
             del look["facecolors"]
-        corners = np.array(MARKERS[shape.marker]) * [1, -1]
+        corners = np.array([*MARKERS[shape.marker], MARKERS[shape.marker][0]]) * [1, -1]
         return ax.scatter(*shape.xy.T, **({"marker": corners} | look | options))
     if shape.kind == "words":
         look |= {"textcoords": "offset points", "color": color, "zorder": 5} | options
