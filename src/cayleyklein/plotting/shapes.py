@@ -87,7 +87,7 @@ def chain(paths: Iterable[Floats]) -> Floats:
     return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
-def pieces_of(xy: Floats) -> list[Floats]:
+def split_paths(xy: Floats) -> list[Floats]:
     """Return the paths that rows of NaN part."""
     found = np.split(xy, np.flatnonzero(np.isnan(xy[:, 0])))
     return [whole for piece in found if len(whole := piece[~np.isnan(piece[:, 0])])]

@@ -9,7 +9,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.plotting.shapes import LIGHT, MARKERS, Shape, chain, class_look, pieces_of
+from cayleyklein.plotting.shapes import LIGHT, MARKERS, Shape, chain, class_look, split_paths
 from cayleyklein.plotting.svg import PADDING
 
 if TYPE_CHECKING:
@@ -99,11 +99,11 @@ def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
     collections = require("matplotlib.collections", "plot")
     if shape.kind == "area":
         look |= {"facecolors": color, "edgecolors": "none"} | options
-        made = collections.PolyCollection(pieces_of(shape.xy), **look)
+        made = collections.PolyCollection(split_paths(shape.xy), **look)
     else:
         look |= {"capstyle": "round", "joinstyle": "round", "colors": color}
         look |= {"linewidths": shape.size, "linestyles": (0, shape.dash) if shape.dash else "-"}
-        pieces = [piece for piece in pieces_of(shape.xy) if len(piece) > 1]
+        pieces = [piece for piece in split_paths(shape.xy) if len(piece) > 1]
         made = collections.LineCollection(pieces, **(look | options))
     return ax.add_collection(made, autolim=False)  # they may go to infinity
 

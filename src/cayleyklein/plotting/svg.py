@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting.shapes import LIGHT, MARKERS, Shape, pieces_of
+from cayleyklein.plotting.shapes import LIGHT, MARKERS, Shape, split_paths
 
 PADDING = 0.04  # margin of a picture on each side, relative to its size
 CLIP_WIDTHS = 40.0  # coordinates end this many widths outside the picture
@@ -91,5 +91,5 @@ def number(value: float, digits: int = 4) -> str:
 
 def path_data(points: Floats, closed: bool = False) -> str:
     """Return polylines or polygons, separated by rows of NaN, as the attribute d of a path."""
-    corners = ("L".join(f"{x:.1f} {y:.1f}" for x, y in p.tolist()) for p in pieces_of(points))
+    corners = ("L".join(f"{x:.1f} {y:.1f}" for x, y in p.tolist()) for p in split_paths(points))
     return "".join(f"M{piece}{'Z' if closed else ''}" for piece in corners)
