@@ -53,8 +53,8 @@ def measure(size: str) -> None:
     before, wall = peak_memory(), time.perf_counter()
     learning = []
 
-    def obtain(*given):
-        found, seconds = cpu(lambda: obtain_metric(*given))
+    def obtain(*given, **changed):
+        found, seconds = cpu(lambda: obtain_metric(*given, **changed))
         learning.append(seconds)
         return found
 

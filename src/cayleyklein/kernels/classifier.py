@@ -1,64 +1,24 @@
 """The kernel classifier: scores of kernel machines and votes of neighbours, added."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import BaseEstimator
 
-from cayleyklein._distributed import in_memory
-from cayleyklein._estimators import check_truth, is_dask, restore_on_error
+from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.kernels.estimator import KernelEstimator, n_rows, on_blocks
 from cayleyklein.kernels.explanation import KernelExplanation
-from cayleyklein.kernels.score_weights import LabelSum
+from cayleyklein.kernels.sums import LabelSum
 from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.lmnn import LABEL_GEOMETRIES, CurvedLMNN
-from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric
-from cayleyklein.neighbors.dask_shards import LEAST_ROWS
 from cayleyklein.prediction import CurvedKNeighborsClassifier
-from cayleyklein.prediction.class_weights import with_class_weights
-from cayleyklein.prediction.held_out import held_out_probabilities
-from cayleyklein.prediction.metric_choice import check_source
-from cayleyklein.selection.label_scores import LabelScores
-from cayleyklein.selection.n_neighbors import LABEL_NEIGHBORS
+from cayleyklein.prediction.tasks import LabelPredictor
 
 
-@dataclass(frozen=True)
-class LabelTask:
-    """Classes 0 to C - 1 as targets ±1, and how a sum of scores is judged."""
-
-    summing: LabelSum
-
-    def targets(self, target: AnyArray) -> Floats:
-        found = np.full((len(target), len(self.summing.prior)), -1.0)
-        found[np.arange(len(target)), target] = 1.0
-        return found
-
-    def truth(self, target: AnyArray) -> AnyArray:
-        return target
-
-    def votes(self, voters: Any, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        return np.log(
-            self.summing.smoothed(voters._by_number(X, numbers, voters._votes.probabilities))
-        )
-
-    def final_votes(self, voters: CurvedKNeighborsClassifier, X: Any) -> Any:
-        return np.log(self.summing.smoothed(voters.predict_proba(X)))
-
-    def default_neighbors(self, n: int) -> int:
-        return int(np.clip(n // 10, 3, LABEL_NEIGHBORS))
-
-
-class CurvedKernelClassifier(ClassifierMixin, KernelEstimator):
+class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
     """Classify by kernel machines in a learned curved metric and in columns, and by neighbours.
 
     Every row has a say: up to four parts give each class a score, and a weighted sum of the scores
@@ -175,10 +135,10 @@ default="auto"
     array(['a', 'b'], dtype='<U1')
     """
 
+    _voters_kind = CurvedKNeighborsClassifier
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelEstimator._shared_constraints,
-        "geometry": [StrOptions({"auto", *LABEL_GEOMETRIES})],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
+        **KernelEstimator._kernel_constraints,
+        **LabelPredictor._task_constraints,
     }
 
     def __init__(
@@ -200,26 +160,17 @@ default="auto"
         verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
-        self.parts = parts
-        self.geometry = geometry
-        self.learner = learner
-        self.metric = metric
-        self.columns = columns
-        self.gamma = gamma
-        self.ridge = ridge
-        self.n_neighbors = n_neighbors
-        self.n_landmarks = n_landmarks
+        super().__init__(
+            parts, geometry=geometry, learner=learner, metric=metric, columns=columns, gamma=gamma,
+            ridge=ridge, n_neighbors=n_neighbors, n_landmarks=n_landmarks, subsample=subsample,
+            random_state=random_state, callback=callback, verbose=verbose, n_jobs=n_jobs,
+        )  # fmt: skip
         self.class_weight = class_weight
-        self.subsample = subsample
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.n_jobs = n_jobs
 
     @restore_on_error
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> CurvedKernelClassifier:
+    ) -> Self:
         """Learn the metric, fit the machines, and weigh the parts.
 
         Parameters
@@ -230,20 +181,11 @@ default="auto"
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows. Only their ratios count.
         """
-        check_source(self)
-        given = GivenRows.read(self, X, y, sample_weight, block_rows=LEAST_ROWS)
-        given = with_class_weights(given, self.class_weight)
+        given = self._read_all(X, y, sample_weight)
         self.classes_ = cast(AnyArray, given.classes)
         mass = np.bincount(given.target, weights=given.weights, minlength=len(self.classes_))
-        task = LabelTask(LabelSum(mass / mass.sum(), n_rows(given)))
-        scorer = LabelScores(held_out_probabilities)
-        self._fit_sum(task, given, CurvedLMNN, self._make_neighbors, scorer, spreads=False)
+        self._fit_sum(LabelSum(mass / mass.sum(), n_rows(given)), given)
         return self
-
-    def _make_neighbors(self, given: GivenRows, metric: Metric) -> CurvedKNeighborsClassifier:
-        voters = CurvedKNeighborsClassifier(metric=metric, n_jobs=self.n_jobs)
-        voters.n_features_in_ = given.n_columns
-        return voters._fit(given)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, in the order of ``classes_``.
@@ -257,16 +199,7 @@ default="auto"
         ndarray or Dask array of shape (m, n_classes)
         """
         total = self._total(self._checked(X))
-        return cast(Floats, on_blocks(self._task.summing.probabilities, total))
-
-    def predict_log_proba(self, X: ArrayLike) -> Floats:
-        """Return the logarithm of the probabilities.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d)
-        """
-        return np.log(self.predict_proba(X))
+        return cast(Floats, on_blocks(self._task.says, total))
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return log probabilities (m, n_classes), or of two classes the log odds (m,).
@@ -277,33 +210,6 @@ default="auto"
         """
         logs = self.predict_log_proba(X)
         return np.asarray(logs[:, 1] - logs[:, 0]) if len(self.classes_) == 2 else logs
-
-    def predict(self, X: ArrayLike) -> AnyArray:
-        """Return the most probable class.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d)
-
-        Returns
-        -------
-        ndarray or Dask array of shape (m,)
-        """
-        shares: Any = self.predict_proba(X)
-        names = self.classes_
-        if not is_dask(shares):
-            return np.asarray(names[shares.argmax(axis=1)])
-        lazy = shares.map_blocks(
-            lambda each: names[each.argmax(axis=1)], dtype=names.dtype, drop_axis=1
-        )
-        return cast(AnyArray, lazy)
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy."""
-        predicted = in_memory(self.predict(X), "predictions")
-        y, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
-        truth, weights = check_truth(y, predicted, weights)
-        return float(accuracy_score(truth, predicted, sample_weight=weights))
 
     def explain(self, X: ArrayLike) -> Any:
         """Say which rows and columns speak for and against the predicted class.
@@ -317,21 +223,13 @@ default="auto"
         -------
         KernelExplanation or list of KernelExplanation
         """
-        return self._one_or_more(X, self._explain)
 
-    def _explain(self, row: Floats) -> KernelExplanation:
-        shares = self._task.summing.probabilities(self._total(row[None]))[0]
-        code = int(shares.argmax())
-        direction = np.full(len(shares), -1 / max(1, len(shares) - 1))
-        direction[code] = 1.0
-        scores = self._scores(row[None])
-        parts = {
-            name: float(weight * (scores[name][0] @ direction))
-            for name, weight in self.part_weights_.items()
-        }
-        columns = self._column_effects(row, lambda rows: self._total(rows) @ direction)
-        return KernelExplanation._of(
-            self.classes_[code], f"the log odds of {self.classes_[code]}",
-            self._row_effects(row, direction), self.classes_[self._given.target], parts, columns,
-            self._column_names(), shares,
-        )  # fmt: skip
+        def explain(row: Floats) -> KernelExplanation:
+            shares = self._task.says(self._total(row[None]))[0]
+            direction = np.full(len(shares), -1 / max(1, len(shares) - 1))
+            direction[shares.argmax()] = 1.0
+            label = self.classes_[shares.argmax()]
+            labels, unit = self.classes_[self._given.target], f"the log odds of {label}"
+            return self._explain(row, direction, label, unit, labels, shares)
+
+        return self._one_or_more(X, lambda rows: [explain(row) for row in rows])

@@ -1,8 +1,7 @@
 """Columns side by side: the weighted Manhattan distance, and columns as scores of their ranks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -39,7 +38,7 @@ class NormalScores:
     below: tuple[Floats, ...]  # the share of the fitted rows below each value, ties counted half
 
     @classmethod
-    def of(cls, X: Floats, weights: Floats) -> NormalScores:
+    def of(cls, X: Floats, weights: Floats) -> Self:
         values, below, kept = [], [], weights > 0
         for column in X[kept].T:
             distinct, place = np.unique(column, return_inverse=True)

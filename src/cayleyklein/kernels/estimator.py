@@ -1,11 +1,9 @@
 """What the kernel classifier and the kernel regressor share: parameters, fitting, the sum."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,22 +14,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
-from cayleyklein._estimators import check_data, few_threads, is_dask
+from cayleyklein._estimators import few_threads, is_dask
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.columns import ColumnDistance
-from cayleyklein.kernels.fitting import FittedSum, Task, fit_by_folds
-from cayleyklein.kernels.machine import GAMMAS, RIDGES, KernelMachine
+from cayleyklein.kernels.explanation import KernelExplanation
+from cayleyklein.kernels.fitting import fit_by_folds
+from cayleyklein.kernels.machine import GAMMAS, RIDGES
 from cayleyklein.kernels.many_rows import fit_many
-from cayleyklein.kernels.parts import PARTS, VOTING, PartFitter, counted_rows
-from cayleyklein.learning.learner import RowLearner
+from cayleyklein.kernels.parts import FittedSum, PartFitter, counted_rows
+from cayleyklein.kernels.sums import PARTS, VOTING
+from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.neighbors.euclidean import even_rows
+from cayleyklein.neighbors.search import checked_queries
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
+from cayleyklein.prediction.tasks import Predicting
 from cayleyklein.selection import folds, procedure
 from cayleyklein.selection.choice import Chosen
 from cayleyklein.selection.n_neighbors import NEIGHBORS
@@ -42,29 +45,15 @@ REFERENCE_ROWS = 16
 """Fitted rows, evenly spaced, whose values stand for any other value of a column."""
 
 
-class KernelEstimator(EstimatorCard, BaseEstimator):
+class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     """Base of the kernel classifier and the kernel regressor."""
 
-    parts: Any
-    geometry: str
-    learner: Any
-    metric: Metric | None
-    columns: str
-    gamma: float | None
-    ridge: float | None
-    n_neighbors: int | str
-    n_landmarks: int | str
-    subsample: int | float | str | None
-    random_state: Any
-    callback: Any
-    verbose: bool
-    n_jobs: int | None
-    n_features_in_: int
-    _given: GivenRows
+    outside = "extend"  # queries outside a hyperbolic domain have the kernel 0
     _sum: FittedSum
-    _task: Any
+    _task: Any  # LabelSum or NumberSum
+    _voters_kind: ClassVar[Any]  # CurvedKNeighborsClassifier or CurvedKNeighborsRegressor
 
-    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
+    _kernel_constraints: ClassVar[dict[str, list[Any]]] = {
         **SOURCE_CONSTRAINTS,
         "parts": [StrOptions(set(PARTS)), tuple, list],
         "columns": [StrOptions({"auto", "standardised", "ranks"})],
@@ -74,10 +63,40 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
 
-    def _fit_sum(
-        self, task: Task, given: GivenRows, make_learner: Callable[..., RowLearner],
-        make_neighbors: Callable[[GivenRows, Metric], Any], scorer: Scorer, *, spreads: bool,
-    ) -> FittedSum:  # fmt: skip
+    def __init__(
+        self,
+        parts: Any = ("metric", "columns", "neighbors", "plain"),
+        *,
+        geometry: str = "auto",
+        learner: BaseEstimator | None = None,
+        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
+        columns: str = "auto",
+        gamma: float | None = None,
+        ridge: float | None = None,
+        n_neighbors: int | str = "auto",
+        n_landmarks: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.parts = parts
+        self.geometry = geometry
+        self.learner = learner
+        self.metric = metric
+        self.columns = columns
+        self.gamma = gamma
+        self.ridge = ridge
+        self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _fit_sum(self, task: Any, given: GivenRows) -> FittedSum:
         """Fit the parts and their weights."""
         names, columns = part_names(self.parts), self.columns
         if self.metric is not None:
@@ -89,47 +108,46 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         if not isinstance(given.X, RowBlocks):
             refuse_huge(given.X, "X")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        fitter = PartFitter(
-            names, task.targets, make_neighbors,
-            GAMMAS if self.gamma is None else (float(self.gamma),),
-            RIDGES if self.ridge is None else (float(self.ridge),), spreads,
-            NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
-        )  # fmt: skip
 
         def learn(rows: GivenRows, purpose: str) -> tuple[Metric, Any]:
-            told = {"callback": self.callback, "verbose": self.verbose}
-            learner = make_learner(
-                geometry="product" if self.geometry == "auto" else self.geometry,
-                subsample=self.subsample, random_state=seed,
-                **({} if purpose == "fold" else told),
-            )  # fmt: skip
+            silent = {"callback": None, "verbose": False} if purpose == "fold" else {}
             choose = learn_and_grow if purpose == "sample" else learn_only
-            return obtain_metric(self, learner, rows, scorer, choose)[:2]
+            return obtain_metric(self, rows, choose, random_state=seed, **silent)[:2]
 
+        fitter = PartFitter(
+            task, names, learn, self._make_voters, self._scorer.default_neighbors, seed,
+            GAMMAS if self.gamma is None else (float(self.gamma),),
+            RIDGES if self.ridge is None else (float(self.ridge),),
+            NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
+        )  # fmt: skip
         with few_threads(len(given.target), given.n_columns):
             X = given.X
             many = isinstance(X, RowBlocks) or n_points(X, given.weights) > folds.FOLDS_UP_TO
             if not many and isinstance(self.n_landmarks, str):
-                found = fit_by_folds(task, fitter, given, learn, columns, seed)
+                found = fit_by_folds(fitter, given, columns)
             else:
                 wanted = None if isinstance(self.n_landmarks, str) else self.n_landmarks
-                found = fit_many(task, fitter, given, learn, columns, seed, wanted)
+                found = fit_many(fitter, given, columns, wanted)
         self._keep(task, given, found)
         return found
 
-    def _keep(self, task: Task, given: GivenRows, found: FittedSum) -> None:
+    def _make_voters(self, given: GivenRows, metric: Metric) -> Any:
+        voters = self._voters_kind(metric=metric, n_jobs=self.n_jobs)
+        voters.n_features_in_ = given.n_columns
+        return voters._fit(given)
+
+    def _keep(self, task: Any, given: GivenRows, found: FittedSum) -> None:
         self._task, self._sum = task, replace(found, held_out=None)
         self._given = replace(given, source=None, always=None)
         self.part_weights_ = found.weights
         self.part_shares_ = part_shares(found)
         self.metric_, self.learner_, self.selection_ = found.metric, found.learner, found.selection
         self.columns_ = "standardised" if found.ranks is None else "ranks"
-        machines = iter(found.parts.machines.values())
-        first = next(machines, None)
-        self.log_marginal_likelihood_ = np.nan if first is None else first.log_likelihood
+        likelihoods = [machine.log_likelihood for machine in found.machines.values()]
+        self.log_marginal_likelihood_ = likelihoods[0] if likelihoods else np.nan
         self.n_samples_fit_ = len(given.target)
         self.n_neighbors_ = {}
-        for name, voters in found.parts.voters.items():
+        for name, voters in found.voters.items():
             k = self.n_neighbors
             k = found.n_neighbors[name] if isinstance(k, str) else k
             k = max(1, min(k, voters.n_samples_fit_ - 1))
@@ -152,22 +170,21 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
     def _checked(self, X: Any) -> Any:
         """Return checked rows, or a checked Dask array of rows."""
         check_is_fitted(self, "part_weights_")
-        if not is_dask(X):
-            return check_data(self, X, order="C", reset=False)
-        _distributed.check_columns(self, X, reset=False)
-        blocks = Blocks.of_dask(X, self.n_features_in_)
-        tasks = [(task,) for task in blocks.tasks]
-        return Blocks(tasks, blocks.lengths).lazy(((self.n_features_in_,), np.float64))[0]
+        rows = cast(Floats | Blocks, checked_queries(self, X))
+        if isinstance(rows, np.ndarray):
+            return rows
+        tasks = [(task,) for task in rows.tasks]
+        return Blocks(tasks, rows.lengths).lazy(((self.n_features_in_,), np.float64))[0]
 
     def _scores(self, X: Any) -> dict[str, Any]:
         """Return the scores (m, t) of each part that counts, for checked rows."""
-        X, parts = self._seen_rows(X), self._sum.parts
+        X, found = self._seen_rows(X), self._sum
         scores = {}
         for name in self.part_weights_:
             if name in VOTING:
-                scores[name] = self._task.final_votes(parts.voters[name], X)
+                scores[name] = self._task.of_votes(found.voters[name]._answers(X))
             else:
-                machine: KernelMachine = parts.machines[name]
+                machine = found.machines[name]
                 scores[name] = on_blocks(machine.scores, X, len(machine.offset))
         return scores
 
@@ -186,9 +203,9 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
             By default those that vote.
         """
         rows = self._seen_rows(self._checked(X))
-        if "neighbors" not in self._sum.parts.voters:
+        if "neighbors" not in self._sum.voters:
             raise InvalidInputError('kneighbors needs the part "neighbors".')
-        return self._sum.parts.voters["neighbors"].kneighbors(rows, n_neighbors)
+        return self._sum.voters["neighbors"].kneighbors(rows, n_neighbors)
 
     def _seen_rows(self, X: Any) -> Any:
         """Return checked rows as the parts see them: as they are, or as scores of ranks."""
@@ -211,69 +228,54 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
             With sum 1.
         """
         check_is_fitted(self, "part_weights_")
-        rows = self._fitted_rows()
+        machines = list(self._sum.machines.values())
+        rows: Floats = (  # some that parts were fitted to, as the parts see them
+            machines[0].rows
+            if machines
+            else next(iter(self._sum.voters.values()))._rows_in_memory().X
+        )
         found = np.zeros(self.n_features_in_)
         for name, share in self.part_shares_.items():
             if name == "columns":
-                distance = self._sum.parts.machines[name].distance
-                assert isinstance(distance, ColumnDistance)
+                distance = cast(ColumnDistance, self._sum.machines[name].distance)
                 carried = distance.weights * mean_difference(rows)
             elif name == "plain":
                 carried = (np.ptp(rows, axis=0) > 0).astype(float)
             else:
-                assert self.metric_ is not None
-                carried = self.metric_.feature_weights(rows)
+                carried = cast(Metric, self.metric_).feature_weights(rows)
             found += share * carried / (carried.sum() or 1.0)
         return found
 
-    def _fitted_rows(self) -> Floats:
-        """Return points that machines or voters were fitted to, as the parts see them."""
-        parts = self._sum.parts
-        for machine in parts.machines.values():
-            return machine.rows
-        rows: Floats = next(iter(parts.voters.values()))._rows_in_memory().X
-        return rows
+    def _explain(
+        self, row: Floats, direction: Floats, prediction: Any, unit: str, labels: AnyArray,
+        shares: Floats | None = None,
+    ) -> KernelExplanation:  # fmt: skip
+        """Explain the product of the sum (t,) at one row with a direction (t,).
 
-    def _column_effects(self, row: Floats, value: Callable[[Floats], Floats]) -> Floats:
-        """Return what each column adds to a value of one row (d,).
-
-        The value minus its mean where the column has the values of other fitted rows.
+        The machines' sum is linear in the targets of the fitted rows: what each adds is exact. What
+        a column adds is the value minus its mean where the column has the values of other rows.
         """
-        d, others = len(row), self._reference
+        d, others, each = len(row), self._reference, np.arange(len(row))
         changed = np.tile(row, (d, len(others), 1))
-        each = np.arange(d)
         changed[each, :, each] = others.T
-        with_others = value(changed.reshape(-1, d)).reshape(d, len(others))
-        return np.asarray(value(row[None])[0] - with_others.mean(axis=1))
-
-    def _row_effects(self, row: Floats, direction: Floats) -> dict[int, float]:
-        """Return what the targets of fitted rows add to a score of one row, by their numbers.
-
-        The score is the product of the machines' sum (t,) with a direction (t,). It is linear in
-        the targets, and what it is made of adds up to it, but for the offset.
-        """
+        with_others = (self._total(changed.reshape(-1, d)) @ direction).reshape(d, len(others))
+        scores = {
+            name: float(found[0] @ direction) for name, found in self._scores(row[None]).items()
+        }
+        parts = {name: weight * scores[name] for name, weight in self.part_weights_.items()}
         query = self._seen_rows(row[None])
         effects: dict[int, float] = {}
-        for name, machine in self._sum.parts.machines.items():
+        for name, machine in self._sum.machines.items():
             weight = self.part_weights_.get(name, 0.0)
             added = weight * machine.influences(query)[0] * (machine.targets @ direction)
             for number, effect in zip(machine.numbers.tolist(), added.tolist(), strict=True):
                 effects[number] = effects.get(number, 0.0) + effect
-        return effects
-
-    def _column_names(self) -> AnyArray:
-        names = [f"x{j}" for j in range(self.n_features_in_)]
-        return np.asarray(getattr(self, "feature_names_in_", names))
-
-    def _one_or_more(self, X: ArrayLike, explain: Callable[[Floats], Any]) -> Any:
-        """Explain one row (d,), or each of several."""
-        check_is_fitted(self, "part_weights_")
-        single = np.ndim(X) == 1
-        if single:
-            X = X.to_frame().T if hasattr(X, "to_frame") else np.reshape(X, (1, -1))
-        rows = check_data(self, X, order="C", reset=False)
-        found = [explain(row) for row in rows]
-        return found[0] if single else found
+        rows, values = np.array(list(effects), dtype=np.intp), np.array(list(effects.values()))
+        order = np.argsort(-np.abs(values), kind="stable")
+        return KernelExplanation(
+            prediction, unit, rows[order], values[order], labels[rows[order]], parts,
+            sum(parts.values()) - with_others.mean(axis=1), self._column_names(), shares,
+        )  # fmt: skip
 
 
 def on_blocks(function: Callable[[Floats], Floats], X: Any, n_columns: int | None = None) -> Any:
@@ -337,9 +339,6 @@ def learn_only(
     return Chosen(metric, fits, Selection(learner.geometry, "learned", 0), len(rows))
 
 
-def learn_and_grow(
-    geometry: str, learner: Any, rows: TrainingRows, scorer: Scorer, rng: np.random.Generator
-) -> Chosen:
+def learn_and_grow(geometry: str, *rest: Any) -> Chosen:
     """Learn the metric from a sample that grows while held-out rows gain."""
-    geometry = "product" if geometry == "auto" else geometry
-    return procedure.select(geometry, learner, rows, scorer, rng)
+    return procedure.select("product" if geometry == "auto" else geometry, *rest)

@@ -1,7 +1,5 @@
 """Why a kernel machine predicts what it predicts: rows, parts and columns, signed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,21 +65,6 @@ class KernelExplanation:
     columns: Floats
     names: AnyArray
     probabilities: Floats | None = None
-
-    @classmethod
-    def _of(
-        cls, prediction: object, unit: str, effects: dict[int, float], labels: AnyArray,
-        parts: dict[str, float], columns: Floats, names: AnyArray,
-        probabilities: Floats | None = None,
-    ) -> KernelExplanation:  # fmt: skip
-        """Sort the rows by the size of their effects; `labels` (n,) are those of all rows."""
-        rows, values = np.array(list(effects), dtype=np.intp), np.array(list(effects.values()))
-        order = np.argsort(-np.abs(values), kind="stable")
-        rows = rows[order]
-        return cls(
-            prediction, unit, rows, values[order], labels[rows], parts, columns, names,
-            probabilities,
-        )  # fmt: skip
 
     def __repr__(self) -> str:
         sure = "" if self.probabilities is None else f" ({self.probabilities.max():.2f})"

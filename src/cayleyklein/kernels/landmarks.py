@@ -7,11 +7,9 @@ cluster, are added up, and memory is m² and one block. The first landmarks are 
 own, whose A and b are corners of these.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple, cast
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 from scipy import linalg
@@ -51,8 +49,8 @@ class BlockSums(NamedTuple):
     squares: Floats
     products: Floats
 
-    def __add__(self, other: BlockSums) -> BlockSums:  # type: ignore[override]
-        return BlockSums(self.squares + other.squares, self.products + other.products)
+    def __add__(self, other: Self) -> Self:  # type: ignore[override]
+        return type(self)(self.squares + other.squares, self.products + other.products)
 
 
 @dataclass(frozen=True)

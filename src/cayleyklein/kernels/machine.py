@@ -1,11 +1,9 @@
 """One kernel machine: ridge regression on exp(-γd) of a distance, γ and λ by leaving rows out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 from scipy import linalg
@@ -68,8 +66,8 @@ class TargetPoints(NamedTuple):
     spreads: Floats
     numbers: Ints  # (p,): the first given row at each point
 
-    def take(self, some: Ints) -> TargetPoints:
-        return TargetPoints(*(cast(Any, each)[some] for each in self))
+    def take(self, some: Ints) -> Self:
+        return type(self)(*(cast(Any, each)[some] for each in self))
 
     def left_out_loss(self, coefficients: Floats, inverse_diagonal: Floats, ridge: float) -> float:
         """Return the squared error of rows, each left out in turn, for centred targets.
@@ -82,7 +80,7 @@ class TargetPoints(NamedTuple):
         squares = self.spreads + (missed**2).sum(axis=1)
         return float(self.weights @ (squares / rest**2))
 
-    def centred(self) -> tuple[TargetPoints, Floats]:
+    def centred(self) -> tuple[Self, Floats]:
         """Return the points with the mean of the targets subtracted, and the mean (t,)."""
         mean = self.weights @ self.targets / self.weights.sum()
         return self._replace(targets=self.targets - mean), mean

@@ -5,8 +5,6 @@ others, the machines are fitted to all others by landmarks, and the held-out row
 number of landmarks and the weights of the parts. At the end the held-out rows are added.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import cast
 
@@ -15,23 +13,21 @@ import numpy as np
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Floats, Ints
+from cayleyklein.kernels import landmarks
 from cayleyklein.kernels.columns import NormalScores
-from cayleyklein.kernels.fitting import FittedSum, HeldOut, Learn, Task, ranks_may_help
-from cayleyklein.kernels.landmarks import fit_landmarks, n_landmarks
+from cayleyklein.kernels.fitting import ranks_may_help
 from cayleyklein.kernels.machine import (
     EXACT_POINTS,
     Distance,
     KernelMachine,
-    MetricDistance,
     TargetPoints,
     Tuning,
     fit_machine,
-    weigh_columns,
 )
-from cayleyklein.kernels.parts import LEARNED, VOTING, FittedParts, PartFitter, pool_rows
+from cayleyklein.kernels.parts import FittedSum, HeldOut, PartFitter, pool_rows, spread_of
+from cayleyklein.kernels.sums import LEARNED
 from cayleyklein.learning import sampling
 from cayleyklein.learning.rows import GivenRows, distinct_rows
-from cayleyklein.metrics.combined import Metric
 from cayleyklein.selection import folds
 
 TRIAL_ROWS, TRIAL_LANDMARKS = 20_000, 500
@@ -47,79 +43,68 @@ RANK_ROWS = 10_000
 """Rows whose ranks are the scores of columns."""
 
 
-def fit_many(
-    task: Task, fitter: PartFitter, given: GivenRows, learn: Learn, columns: str, seed: int,
-    wanted: int | None,
-) -> FittedSum:  # fmt: skip
+def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | None) -> FittedSum:
     """Fit the sum; with `wanted` landmarks, or as many as earn it."""
-    rng = np.random.default_rng(seed)
+    rng, task = np.random.default_rng(fitter.seed), fitter.task
     given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
     ranks = None
     if columns != "standardised":
         sample = drawn(given, EXACT_POINTS, rng)
-        if columns == "ranks" or ranks_may_help(task, fitter, sample, learn, seed):
+        if columns == "ranks" or ranks_may_help(fitter, sample):
             some = drawn(given, RANK_ROWS, rng)
             ranks = NormalScores.of(cast(Floats, some.X), some.weights)
             given = ranked_rows(given, ranks)
-    held = held_out_rows(given, rng)
+    kept = np.flatnonzero(given.weights > 0)
+    size = min(folds.MOST_HELD_OUT, int(folds.HELD_OUT_SHARE * len(kept)))
+    held = kept[sampling.draw(given.labels[kept], size, 0, rng)]
     weights = given.weights.copy()
     weights[held] = 0.0
-    rest = replace(given, weights=weights)
-    held_out = rows_in_memory(given, held)
-    metric = learner = None
-    if LEARNED & set(fitter.names):
-        metric, learner = learn(rest, "sample")
+    rest, held_out = replace(given, weights=weights), rows_in_memory(given, held)
+    learned = bool(LEARNED & set(fitter.names))
+    metric, learner = fitter.learn(rest, "sample") if learned else (None, None)
     sample = drawn(rest, EXACT_POINTS, rng)
     points = pool_rows(sample, task.targets(sample.target), False)
-    X = cast(Floats, held_out.X)
-    some = drawn(rest, VOTING_ROWS, rng)
+    X, some = cast(Floats, held_out.X), drawn(rest, VOTING_ROWS, rng)
     scores: dict[str, Floats] = {
-        name: task.votes(voters, X, fitter.numbers)
+        name: task.of_votes(voters._by_number(X, fitter.numbers))
         for name, voters in fitter.voters(some, metric).items()
     }
     machines: dict[str, KernelMachine] = {}
-    for name in fitter.names:
-        if name in VOTING:
-            continue
-        distance: Distance = MetricDistance(cast(Metric, metric))
-        if name == "columns":
-            distance = weigh_columns(points)
+    for name, distance in fitter.distances(points, metric).items():
         machines[name], scores[name] = fit_part(
-            task, fitter, distance, points, rest, held_out, wanted, rng
+            fitter, distance, points, rest, held_out, wanted, rng
         )
+    spreads = spread_of(machines if task.has_spreads else {}, X)
+    judged = HeldOut.judged(fitter, scores, held_out, len(held), spreads)
     voters = fitter.voters(given, metric)
-    parts = FittedParts(machines, voters)
-    spreads = fitter.spread(parts, X)
-    judged = HeldOut.judged(task, fitter, scores, held_out, len(held), spreads)
-    return FittedSum.of(task, fitter.names, judged, parts, metric, learner, ranks)
+    return FittedSum.weighed(fitter.names, judged, machines, voters, metric, learner, ranks)
 
 
 def fit_part(
-    task: Task, fitter: PartFitter, distance: Distance, points: TargetPoints, rest: GivenRows,
+    fitter: PartFitter, distance: Distance, points: TargetPoints, rest: GivenRows,
     held_out: GivenRows, wanted: int | None, rng: np.random.Generator,
 ) -> tuple[KernelMachine, Floats]:  # fmt: skip
     """Fit one machine by landmarks.
 
     γ is the sample's or a narrower one, by a small trial, and λ is about the best of the trial.
     """
-    held_targets = task.targets(held_out.target)
-    tunings = [Tuning(gamma, ridge) for gamma in fitter.gammas for ridge in fitter.ridges]
+    gammas, ridges, targets = fitter.gammas, fitter.ridges, fitter.task.targets
+    tunings = [Tuning(gamma, ridge) for gamma in gammas for ridge in ridges]
+    held_targets = targets(held_out.target)
     if len(tunings) > 1:
-        start = fit_machine(distance, points, None, fitter.gammas, fitter.ridges).tuning
-        gammas = {start.gamma, NARROWER * start.gamma} if len(fitter.gammas) > 1 else {start.gamma}
-        tunings = [Tuning(gamma, ridge) for gamma in sorted(gammas) for ridge in fitter.ridges]
+        start = fit_machine(distance, points, None, gammas, ridges).tuning.gamma
+        tried = {start, NARROWER * start} if len(gammas) > 1 else {start}
+        tunings = [Tuning(gamma, ridge) for gamma in sorted(tried) for ridge in ridges]
         trial = drawn(rest, TRIAL_ROWS, rng)
-        machine, _ = fit_landmarks(
+        machine, _ = landmarks.fit_landmarks(
             distance, *drawn_landmarks(rest, TRIAL_LANDMARKS, rng), trial, held_out,
-            task.targets(trial.target), held_targets, tunings,
+            targets(trial.target), held_targets, tunings,
         )  # fmt: skip
-        at = fitter.ridges.index(machine.tuning.ridge)
-        tunings = [
-            Tuning(machine.tuning.gamma, ridge) for ridge in fitter.ridges[max(0, at - 1) : at + 2]
-        ]
-    m = n_landmarks(int((rest.weights > 0).sum()), wanted)
-    return fit_landmarks(
-        distance, *drawn_landmarks(rest, m, rng), rest, held_out, task.targets(rest.target),
+        gamma, at = machine.tuning.gamma, ridges.index(machine.tuning.ridge)
+        tunings = [Tuning(gamma, ridge) for ridge in ridges[max(0, at - 1) : at + 2]]
+    m = landmarks.n_landmarks(int((rest.weights > 0).sum()), wanted)
+    return landmarks.fit_landmarks(
+        distance, *drawn_landmarks(rest, m, rng), rest, held_out, targets(rest.target),
         held_targets, tunings,
     )  # fmt: skip
 
@@ -138,13 +123,6 @@ def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tu
     first, _ = distinct_rows(X)
     order = rng.permutation(first)[:size]
     return np.ascontiguousarray(X[order]), numbers[order]
-
-
-def held_out_rows(given: GivenRows, rng: np.random.Generator) -> Ints:
-    """Return the numbers of rows to hold out, from each class by its share."""
-    kept = np.flatnonzero(given.weights > 0)
-    size = min(folds.MOST_HELD_OUT, int(folds.HELD_OUT_SHARE * len(kept)))
-    return np.asarray(kept[sampling.draw(given.labels[kept], size, 0, rng)])
 
 
 def rows_in_memory(given: GivenRows, numbers: Ints) -> GivenRows:

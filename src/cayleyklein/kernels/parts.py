@@ -1,14 +1,13 @@
 """The parts of a sum of scores, fitted to some rows: kernel machines, and neighbours' votes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.kernels.columns import NormalScores
 from cayleyklein.kernels.machine import (
     GAMMAS,
     RIDGES,
@@ -16,22 +15,17 @@ from cayleyklein.kernels.machine import (
     KernelMachine,
     MetricDistance,
     TargetPoints,
-    Tuning,
-    fit_machine,
     standard_weights,
     weigh_columns,
 )
+from cayleyklein.kernels.sums import VOTING, ScoreSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
+from cayleyklein.prediction.points import Points
 from cayleyklein.selection.n_neighbors import NEIGHBORS
-
-PARTS = ("metric", "columns", "neighbors", "plain")
-"""Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
-"""
-
-VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
-"""Parts that are votes of neighbours, and parts that need the metric."""
+from cayleyklein.selection.scorer import gain_of
+from cayleyklein.selection.trials import Selection, Trial
 
 MOST_COPIES = 100
 """Mean number of rows that weights may stand for."""
@@ -39,24 +33,23 @@ MOST_COPIES = 100
 PLAIN_ROWS = 100_000
 """Rows whose standard deviations are the units of columns for plain neighbours."""
 
+Learn = Callable[[GivenRows, str], tuple[Metric, Any]]
+"""(rows, purpose) → metric, learner; the purpose is "fold", "all" or "sample"."""
+
 
 def pool_rows(given: GivenRows, targets: Floats, counted: bool) -> TargetPoints:
     """Pool equal rows of positive weight in memory; if `counted`, weights are numbers of rows."""
-    kept = given.weights > 0
-    X, weights = cast(Floats, given.X)[kept], given.weights[kept]
-    rows, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
-    place = place.ravel()
-    mass: Floats = np.bincount(place, weights=weights).astype(float)
-    share = (weights / mass[place])[:, None]
-    mean = np.zeros((len(rows), targets.shape[1]))
-    np.add.at(mean, place, share * targets[kept])
-    numbers = np.flatnonzero(kept)[first]
+    X = cast(Floats, given.X)
+    points = Points.pooled(X, given.weights, ordered=True)
+    mass, mean = points.means(targets, given.weights)
     if not counted:
-        ones = np.ones(len(mass))
-        return TargetPoints(rows, mean, mass * (len(mass) / mass.sum()), ones, 0 * ones, numbers)
-    away = (targets[kept] - mean[place]) ** 2
-    spreads: Floats = np.bincount(place, weights=(share * away).sum(axis=1)).astype(float)
-    return TargetPoints(rows, mean, mass, mass, spreads, numbers)
+        ones, weights = np.ones(len(mass)), mass * (len(mass) / mass.sum())
+        return TargetPoints(X[points.rows], mean, weights, ones, 0 * ones, points.rows)
+    kept = points.of_rows >= 0
+    place = points.of_rows[kept]
+    away = ((targets[kept] - mean[place]) ** 2).sum(axis=1) * given.weights[kept]
+    spreads: Floats = np.bincount(place, weights=away) / mass
+    return TargetPoints(X[points.rows], mean, mass, mass, spreads, points.rows)
 
 
 def counted_rows(given: GivenRows) -> tuple[GivenRows, bool]:
@@ -75,63 +68,126 @@ def counted_rows(given: GivenRows) -> tuple[GivenRows, bool]:
 
 
 @dataclass(frozen=True)
-class FittedParts:
-    """Kernel machines and fitted neighbours' estimators, by the names of their parts."""
-
-    machines: dict[str, KernelMachine]
-    voters: dict[str, Any]
-
-    @property
-    def tunings(self) -> dict[str, Tuning]:
-        return {name: machine.tuning for name, machine in self.machines.items()}
-
-
-@dataclass(frozen=True)
 class PartFitter:
-    """How the parts are fitted: which ones, with which γ and λ, and what the targets are."""
+    """What is fitted: the parts, what they are fitted to, and what is tried."""
 
+    task: ScoreSum
     names: tuple[str, ...]
-    targets: Callable[[AnyArray], Floats]  # codes of classes or numbers → (n, t)
+    learn: Learn
     make_neighbors: Callable[[GivenRows, Metric], Any]
+    default_neighbors: Callable[[int], int]
+    seed: int
     gammas: tuple[float, ...] = GAMMAS
     ridges: tuple[float, ...] = RIDGES
-    spreads: bool = False  # whether variances are wanted
-    numbers: tuple[int, ...] = NEIGHBORS  # of neighbours, that are tried
+    numbers: tuple[int, ...] = NEIGHBORS  # of neighbours
 
-    def fit(
-        self, given: GivenRows, points: TargetPoints, metric: Metric | None,
-        tunings: dict[str, Tuning] | None = None,
-    ) -> FittedParts:  # fmt: skip
-        """Fit the parts to rows in memory and their points; without tunings, γ and λ are chosen."""
-        machines = {}
-        for name in self.names:
-            if name in VOTING:
-                continue
-            distance: Distance
-            if name == "columns":
-                distance = weigh_columns(points)
-            else:
-                distance = MetricDistance(cast(Metric, metric))
-            tuning = None if tunings is None else tunings[name]
-            machines[name] = fit_machine(distance, points, tuning, self.gammas, self.ridges)
-        return FittedParts(machines, self.voters(given, metric))
+    def distances(self, points: TargetPoints, metric: Metric | None) -> dict[str, Distance]:
+        """Return the distance of each machine."""
+        return {
+            name: weigh_columns(points)
+            if name == "columns"
+            else MetricDistance(cast(Metric, metric))
+            for name in self.names
+            if name not in VOTING
+        }
 
     def voters(self, given: GivenRows, metric: Metric | None) -> dict[str, Any]:
         """Fit the neighbours' estimators to rows, in memory or on a cluster."""
-        found = {}
-        for name in self.names:
-            if name == "plain":
-                found[name] = self.make_neighbors(given, standard_metric(given))
-            elif name == "neighbors":
-                found[name] = self.make_neighbors(given, cast(Metric, metric))
-        return found
+        return {
+            name: self.make_neighbors(
+                given, standard_metric(given) if name == "plain" else cast(Metric, metric)
+            )
+            for name in self.names
+            if name in VOTING
+        }
 
-    def spread(self, fitted: FittedParts, X: Floats) -> Floats:
-        """Return the standard deviation of new targets (m,), in units of σ, by the machines."""
-        if not (self.spreads and fitted.machines):
-            return np.ones(len(X))
-        found = [machine.variances(X) for machine in fitted.machines.values()]
-        return np.asarray(np.sqrt(np.mean(found, axis=0)))
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Scores (m, t) of the parts for held-out rows, and the true targets."""
+
+    task: ScoreSum
+    scores: dict[str, Floats]
+    truth: AnyArray
+    shares: Floats  # (m,), with sum 1
+    n_rows: float  # held out: counted rows, or points
+    n_neighbors: dict[str, int]  # with the least loss
+    spreads: Floats  # (m,): standard deviations of the machines, in units of σ
+
+    @classmethod
+    def judged(
+        cls, fitter: PartFitter, scores: dict[str, Floats], rows: GivenRows, n_rows: float,
+        spreads: Floats,
+    ) -> Self:  # fmt: skip
+        """Choose the numbers of neighbours; scores of votes are (n_numbers, m, t)."""
+        task, scores, numbers = fitter.task, dict(scores), {}
+        truth, shares = task.truth(rows.target), rows.weights / rows.weights.sum()
+        for name in VOTING & set(scores):
+            losses = [task.losses(each, truth) @ shares for each in scores[name]]
+            best = int(np.argmin(losses))
+            numbers[name], scores[name] = fitter.numbers[best], scores[name][best]
+        return cls(task, scores, truth, shares, n_rows, numbers, spreads)
+
+    def weigh(self, names: tuple[str, ...]) -> tuple[Floats, Floats]:
+        """Return the best weights (p,) of some parts, and their sum (m, t)."""
+        scores = np.stack([self.scores[name] for name in names])
+        counts = self.shares * self.n_rows
+        weights = self.task.weigh(scores, self.truth, counts, self.task.start(names))
+        return weights, np.asarray(np.tensordot(weights, scores, 1))
+
+    def gain_by(self, other: Self, names: tuple[str, ...]) -> tuple[float, float]:
+        """Return how much less the loss of the other's sum is, and the standard error of that."""
+        losses = [each.task.losses(each.weigh(names)[1], each.truth) for each in (self, other)]
+        return gain_of(losses[0], losses[1], self.shares)
+
+    def selection(self, names: tuple[str, ...], prefix: str) -> Selection:
+        """Say how each part did alone, and all together."""
+        trials = []
+        for some in dict.fromkeys([*((name,) for name in names), names]):
+            scores = self.task.named(self.weigh(some)[1], self.truth, self.shares)
+            k = max((self.n_neighbors.get(name, 0) for name in some), default=0)
+            trials.append(Trial(prefix + " + ".join(some), k, scores))
+        score, value = next(iter(trials[-1].scores.items()))
+        reason = f"{score} {value:.3f} on {len(self.truth)} held-out rows"
+        k = self.n_neighbors.get("neighbors", trials[-1].n_neighbors)
+        return Selection(trials[-1].name, reason, k, tuple(trials))
+
+
+@dataclass(frozen=True)
+class FittedSum:
+    """Machines and neighbours' estimators by their parts, their weights, and what was chosen."""
+
+    machines: dict[str, KernelMachine]
+    voters: dict[str, Any]
+    metric: Metric | None
+    learner: Any
+    ranks: NormalScores | None
+    weights: dict[str, float]
+    n_neighbors: dict[str, int]
+    selection: Selection
+    held_out: HeldOut | None = None
+
+    @classmethod
+    def weighed(
+        cls, names: tuple[str, ...], held_out: HeldOut, machines: dict[str, KernelMachine],
+        voters: dict[str, Any], metric: Metric | None, learner: Any, ranks: NormalScores | None,
+    ) -> Self:  # fmt: skip
+        """Weigh the parts by how they did on held-out rows."""
+        found = dict(zip(names, held_out.weigh(names)[0].tolist(), strict=True))
+        weights = {name: weight for name, weight in found.items() if weight > 0} or found
+        selection = held_out.selection(names, "ranks: " if ranks else "")
+        return cls(
+            machines, voters, metric, learner, ranks, weights, held_out.n_neighbors, selection,
+            held_out,
+        )  # fmt: skip
+
+
+def spread_of(machines: dict[str, KernelMachine], X: Floats) -> Floats:
+    """Return the standard deviation (m,) of new targets, in units of σ, by the machines."""
+    if not machines:
+        return np.ones(len(X))
+    variances = [machine.variances(X) for machine in machines.values()]
+    return np.asarray(np.sqrt(np.mean(variances, axis=0)))
 
 
 def standard_metric(given: GivenRows) -> CurvedMetric:

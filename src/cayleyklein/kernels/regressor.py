@@ -1,72 +1,23 @@
 """The kernel regressor: predictions of kernel machines and means of neighbours, added."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import StrOptions
 
-from cayleyklein._distributed import in_memory
-from cayleyklein._estimators import check_truth, restore_on_error
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._estimators import restore_on_error
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_real, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.estimator import KernelEstimator
 from cayleyklein.kernels.explanation import KernelExplanation
-from cayleyklein.kernels.score_weights import NumberSum
-from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.mlkr import NUMBER_GEOMETRIES, CurvedMLKR
-from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric
-from cayleyklein.neighbors.dask_shards import LEAST_ROWS
+from cayleyklein.kernels.parts import spread_of
+from cayleyklein.kernels.sums import NumberSum
 from cayleyklein.prediction import CurvedKNeighborsRegressor
-from cayleyklein.prediction.held_out import best_left_out, held_out_means
-from cayleyklein.prediction.metric_choice import check_source
-from cayleyklein.selection.n_neighbors import NUMBER_NEIGHBORS
-from cayleyklein.selection.number_scores import NumberScores
+from cayleyklein.prediction.tasks import NumberPredictor
 
 
-@dataclass(frozen=True)
-class NumberTask:
-    """Numbers in units of their standard deviations, and how a sum of predictions is judged."""
-
-    mean: Floats  # (t,)
-    unit: Floats  # (t,); 1 for a constant target
-    summing: NumberSum = NumberSum()  # noqa: RUF009
-
-    @classmethod
-    def of(cls, Y: Floats, weights: Floats) -> NumberTask:
-        share = weights / weights.sum()
-        mean = share @ Y
-        deviation = np.sqrt(share @ (Y - mean) ** 2)
-        return cls(mean, np.where(np.ptp(Y, axis=0) > 0, deviation, 1.0))
-
-    def targets(self, target: AnyArray) -> Floats:
-        return np.asarray((target.reshape(len(target), -1) - self.mean) / self.unit)
-
-    truth = targets
-
-    def votes(self, voters: Any, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        return np.asarray(
-            (voters._by_number(X, numbers, voters._means.means) - self.mean) / self.unit
-        )
-
-    def final_votes(self, voters: CurvedKNeighborsRegressor, X: Any) -> Any:
-        found = voters.predict(X)
-        return ((found[:, None] if found.ndim == 1 else found) - self.mean) / self.unit
-
-    def default_neighbors(self, n: int) -> int:
-        return int(np.clip(n // 3, 1, NUMBER_NEIGHBORS))
-
-
-class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
+class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     """Predict numbers by kernel machines in a learned curved metric and in columns, and neighbours.
 
     Up to four parts predict, and a weighted sum of the predictions is learned on held-out rows.
@@ -165,48 +116,14 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
     >>> distances, rows = model.kneighbors(X[:1], n_neighbors=2)
     """
 
+    _voters_kind = CurvedKNeighborsRegressor
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelEstimator._shared_constraints,
-        "geometry": [StrOptions({"auto", *NUMBER_GEOMETRIES})],
+        **KernelEstimator._kernel_constraints,
+        **NumberPredictor._task_constraints,
     }
 
-    def __init__(
-        self,
-        parts: Any = ("metric", "columns", "neighbors", "plain"),
-        *,
-        geometry: str = "auto",
-        learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        columns: str = "auto",
-        gamma: float | None = None,
-        ridge: float | None = None,
-        n_neighbors: int | str = "auto",
-        n_landmarks: int | str = "auto",
-        subsample: int | float | str | None = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.parts = parts
-        self.geometry = geometry
-        self.learner = learner
-        self.metric = metric
-        self.columns = columns
-        self.gamma = gamma
-        self.ridge = ridge
-        self.n_neighbors = n_neighbors
-        self.n_landmarks = n_landmarks
-        self.subsample = subsample
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-
     @restore_on_error
-    def fit(
-        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> CurvedKernelRegressor:
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the metric, fit the machines, and weigh the parts.
 
         Parameters
@@ -216,12 +133,10 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows. Only their ratios count.
         """
-        check_source(self)
-        given = GivenRows.read(self, X, y, sample_weight, numeric=True, block_rows=LEAST_ROWS)
-        task = NumberTask.of(given.target.reshape(len(given.target), -1), given.weights)
-        scorer = NumberScores(held_out_means, best_left_out)
-        found = self._fit_sum(task, given, CurvedMLKR, self._make_neighbors, scorer, spreads=True)
-        held_out = found.held_out
+        given = self._read_all(X, y, sample_weight)
+        targets = given.target.reshape(len(given.target), -1)
+        task = NumberSum.standardising(targets, given.weights)
+        held_out = self._fit_sum(task, given).held_out
         self._errors, self._error_shares = np.ones((1, len(task.mean))), np.ones(1)
         if held_out is not None:
             total = sum(w * held_out.scores[name] for name, w in self.part_weights_.items())
@@ -229,11 +144,6 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
             self._error_shares = held_out.shares
         self._judged = held_out is not None
         return self
-
-    def _make_neighbors(self, given: GivenRows, metric: Metric) -> CurvedKNeighborsRegressor:
-        voters = CurvedKNeighborsRegressor(metric=metric, n_jobs=self.n_jobs)
-        voters.n_features_in_ = given.n_columns
-        return voters._fit(given)
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Return predicted numbers, and with `return_std` their standard deviations.
@@ -251,11 +161,11 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
             Only with `return_std`.
         """
         rows = self._checked(X)
-        found = self._in_units(self._total(rows))
+        found = self._shaped(self._task.says(self._total(rows)))
         if not return_std:
             return found
         factor = np.sqrt(self._error_shares @ self._errors**2)
-        return found, self._shaped(self._spreads(rows) * factor * self._task.unit)
+        return found, self._shaped(self._spreads(rows) * factor)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the ends of intervals that hold a new target with a given probability.
@@ -288,31 +198,13 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         if not isinstance(rows, np.ndarray):
             raise InvalidInputError("Intervals are for rows in memory; pass X.compute().")
         sizes = [quantile(errors, self._error_shares, value) for errors in np.abs(self._errors).T]
-        half = self._spreads(rows) * np.array(sizes) * self._task.unit
-        middle = self._total(rows) * self._task.unit + self._task.mean
+        half, middle = self._spreads(rows) * sizes, self._task.says(self._total(rows))
         return self._shaped(middle - half), self._shaped(middle + half)
 
     def _spreads(self, rows: Floats) -> Floats:
-        """Return the standard deviations (m, 1) of the machines at checked rows, in units of σ."""
-        machines = self._sum.parts.machines
-        if not (machines and self._judged):
-            return np.ones((len(rows), 1))
-        X = self._seen_rows(rows)
-        found = [machine.variances(X) for machine in machines.values()]
-        return np.asarray(np.sqrt(np.mean(found, axis=0))[:, None])
-
-    def _in_units(self, total: Any) -> Any:
-        return self._shaped(total * self._task.unit + self._task.mean)
-
-    def _shaped(self, found: Any) -> Any:
-        return found[:, 0] if self._given.target.ndim == 1 else found
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return R²."""
-        predicted = in_memory(self.predict(X), "predictions")
-        y, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
-        truth, weights = check_truth(y, predicted, weights)
-        return float(r2_score(truth, predicted, sample_weight=weights))
+        """Return standard deviations (m, t) at checked rows, in units of those of held-out rows."""
+        machines = self._sum.machines if self._judged else {}
+        return np.asarray(spread_of(machines, self._seen_rows(rows))[:, None] * self._task.unit)
 
     def explain(self, X: ArrayLike, target: int = 0) -> Any:
         """Say which rows and columns raise and lower the prediction.
@@ -329,28 +221,14 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         KernelExplanation or list of KernelExplanation
             Effects are differences to the mean of the targets.
         """
-        return self._one_or_more(X, lambda row: self._explain(row, target))
 
-    def _explain(self, row: Floats, target: int) -> KernelExplanation:
-        task, outputs = self._task, self._given.target.reshape(len(self._given.target), -1)
-        direction = np.zeros(outputs.shape[1])
-        direction[target] = task.unit[target]
-        scores = self._scores(row[None])
-        parts = {
-            name: float(weight * (scores[name][0] @ direction))
-            for name, weight in self.part_weights_.items()
-        }
-        columns = self._column_effects(row, lambda rows: self._total(rows) @ direction)
-        predicted = float(self._total(row[None])[0] @ direction + task.mean[target])
-        return KernelExplanation._of(
-            predicted, "the target", self._row_effects(row, direction), outputs[:, target], parts,
-            columns, self._column_names(),
-        )  # fmt: skip
+        def explain(row: Floats) -> KernelExplanation:
+            direction = np.eye(len(self._task.unit))[target] * self._task.unit
+            predicted = float(self._task.says(self._total(row[None]))[0, target])
+            labels = self._given.target.reshape(len(self._given.target), -1)[:, target]
+            return self._explain(row, direction, predicted, "the target", labels)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+        return self._one_or_more(X, lambda rows: [explain(row) for row in rows])
 
 
 def quantile(values: Floats, shares: Floats, level: float) -> float:

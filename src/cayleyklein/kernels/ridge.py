@@ -9,9 +9,8 @@ Williams 2006, chapter 2). With √W K √W = V Λ Vᵀ and G = (K + λW⁻¹)�
     log p(y) = -½ (yᵀGy/σ² + log det(σ²G⁻¹) + n log 2π)            the marginal likelihood.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy import linalg
@@ -29,7 +28,7 @@ class Spectrum:
     roots: Floats  # √W (n,)
 
     @classmethod
-    def of(cls, gram: Floats, targets: Floats, weights: Floats) -> Spectrum:
+    def of(cls, gram: Floats, targets: Floats, weights: Floats) -> Self:
         """Decompose a Gram matrix; rows have positive weights."""
         roots = np.sqrt(weights)
         weighed = gram if (weights == 1).all() else gram * roots[:, None] * roots

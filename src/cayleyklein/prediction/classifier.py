@@ -1,55 +1,32 @@
 """The classifier: learn a metric, then let the nearest neighbours by it vote."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from numbers import Integral
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import RowBlocks, in_memory
-from cayleyklein._estimators import (
-    check_parameters,
-    check_truth,
-    encode_classes,
-    few_threads,
-    naming,
-    restore_on_error,
-)
+from cayleyklein._estimators import encode_classes, restore_on_error
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.lmnn import LABEL_GEOMETRIES, CurvedLMNN
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
-from cayleyklein.neighbors.dask_shards import LEAST_ROWS
-from cayleyklein.neighbors.estimator import OutsideQueries, refuse_growth
-from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors
-from cayleyklein.neighbors.space import refuse_outside
-from cayleyklein.prediction.class_weights import with_class_weights
-from cayleyklein.prediction.explanation import explanations
-from cayleyklein.prediction.held_out import held_out_probabilities
-from cayleyklein.prediction.label_votes import LabelVotes
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, obtain_metric
-from cayleyklein.prediction.pooled_points import LeftOut, leaving_out
-from cayleyklein.prediction.row_index import PooledRows, index_points
+from cayleyklein.neighbors.estimator import OutsideQueries
+from cayleyklein.neighbors.search import SearchIndex, number_of_neighbors
+from cayleyklein.prediction.explanation import Explanation, explanations
+from cayleyklein.prediction.points import Points
+from cayleyklein.prediction.predictor import NeighborPredictor
 from cayleyklein.prediction.scales import LocalScales
-from cayleyklein.prediction.vote_weights import VOTE_KINDS, Weights, candidates_of
-from cayleyklein.selection.label_scores import LabelScores
-from cayleyklein.selection.n_neighbors import LABEL_NEIGHBORS
+from cayleyklein.prediction.tasks import LabelPredictor
+from cayleyklein.prediction.votes import VOTE_KINDS, LabelVotes, Weights, candidates_of
 
 
-class CurvedKNeighborsClassifier(ClassifierMixin, PooledRows):
+class CurvedKNeighborsClassifier(LabelPredictor, NeighborPredictor):
     """Learn a curved metric from labelled rows, and classify by the nearest ones.
 
     Columns need no scaling: the learner standardises them by itself.
@@ -145,12 +122,9 @@ default="auto"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PooledRows._search_constraints,
-        **SOURCE_CONSTRAINTS,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "geometry": [StrOptions({"auto", *LABEL_GEOMETRIES})],
+        **NeighborPredictor._neighbor_constraints,
+        **LabelPredictor._task_constraints,
         "weights": [StrOptions({"local", *VOTE_KINDS}), callable],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     def __init__(
@@ -170,71 +144,22 @@ default="auto"
         verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.geometry = geometry
-        self.learner = learner
-        self.metric = metric
-        self.weights = weights
-        self.class_weight = class_weight
-        self.subsample = subsample
-        self.algorithm = algorithm
-        self.outside = outside
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-
-    # -- fitting --------------------------------------------------------------------
-
-    @restore_on_error
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> CurvedKNeighborsClassifier:
-        """Learn the metric from labelled rows, which are then the neighbours of queries.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (n, d)
-        y : array-like or Dask collection of shape (n,)
-        sample_weight : array-like or Dask array of shape (n,), optional
-            Weights of the rows in the learner's loss, and of their votes. Only their ratios count.
-        """
-        check_source(self)
-        given = GivenRows.read(self, X, y, sample_weight, block_rows=LEAST_ROWS)
-        return self._fit(with_class_weights(given, self.class_weight))
-
-    def _fit(self, given: GivenRows) -> CurvedKNeighborsClassifier:
-        learner = CurvedLMNN(
-            geometry="product" if self.geometry == "auto" else self.geometry,
-            subsample=self.subsample, random_state=self.random_state, callback=self.callback,
-            verbose=self.verbose,
+        super().__init__(
+            n_neighbors, geometry=geometry, learner=learner, metric=metric, weights=weights,
+            subsample=subsample, algorithm=algorithm, outside=outside, random_state=random_state,
+            callback=callback, verbose=verbose, n_jobs=n_jobs,
         )  # fmt: skip
-        scorer = LabelScores(held_out_probabilities)
-        metric, self.learner_, self.selection_ = obtain_metric(self, learner, given, scorer)
-        self._take(given, metric)
-        k: Any = self.n_neighbors
-        if k == "auto":
-            k = self.selection_.n_neighbors if self.selection_ else LABEL_NEIGHBORS
-            k = max(1, min(k, self.n_samples_fit_ - 1))
-        self.n_neighbors_ = k
-        return self
+        self.class_weight = class_weight
 
-    def _take(self, given: GivenRows, metric: Metric) -> None:
-        with few_threads(len(given.target), given.n_columns):
-            points, self._searcher = index_points(given, metric, self.algorithm)
-            scales = None
-            if self.weights == "local" and isinstance(given.X, RowBlocks):
-                scales = LocalScales.on_cluster(given.X, metric, self.n_jobs)
-            elif self.weights == "local":
-                scales = LocalScales.among(cast(SearchIndex, self._searcher), self.n_jobs)
-        self._given = replace(given, source=None, always=None)
-        self.metric_, self._all_rows = metric, None
+    def _make_table(
+        self, points: Points, given: GivenRows, scales: LocalScales | None
+    ) -> LabelVotes:
         self.classes_ = cast(AnyArray, given.classes)
-        self._votes = LabelVotes(
+        table = LabelVotes(
             points, given.target, given.weights, len(self.classes_), self.weights, scales
         )
-        self.class_prior_ = self._votes.prior
-        self.n_samples_fit_, self.algorithm_used_ = len(given.target), self._searcher.name
+        self.class_prior_ = table.prior
+        return table
 
     @restore_on_error
     def partial_fit(
@@ -243,7 +168,7 @@ default="auto"
         y: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-    ) -> CurvedKNeighborsClassifier:
+    ) -> Self:
         """Add labelled rows as neighbours; the metric stays. The first call is a fit.
 
         Parameters
@@ -263,26 +188,18 @@ default="auto"
         >>> model.partial_fit([[5.0]], ["a"]).predict([[4.0]])
         array(['a'], dtype='<U1')
         """
-        check_source(self)
-        refuse_growth(self, X)
         if self.class_weight is not None:
             raise InvalidInputError(
                 "class_weight needs all rows at once; give sample_weight to partial_fit instead."
             )
         known = None if classes is None else encode_classes(classes, name="classes")[0]
-        if not hasattr(self, "classes_"):
-            return self._fit(GivenRows.read(self, X, y, sample_weight, classes=known))
-        if known is not None and not np.array_equal(known, self.classes_):
+        before: Any = getattr(self, "classes_", known)
+        if known is not None and not np.array_equal(known, before):
             raise InvalidInputError(
-                f"classes are {known.tolist()}, but the first call had {self.classes_.tolist()}; "
+                f"classes are {known.tolist()}, but the first call had {before.tolist()}; "
                 f"leave them out, or fit again."
             )
-        added = GivenRows.read(self, X, y, sample_weight, classes=self.classes_, reset=False)
-        refuse_outside(self.metric_.contains(added.X))
-        self._take(self._given.joined(added), self.metric_)
-        return self
-
-    # -- predicting -----------------------------------------------------------------
+        return self._grow(X, y, sample_weight, before)
 
     def predict_proba(self, X: ArrayLike | None) -> Floats:
         """Return the probability of each class, in the order of ``classes_``.
@@ -290,7 +207,8 @@ default="auto"
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (m, d), or None
-            With None, the fitted rows, each left out of its own vote.
+            With None, the fitted rows, each left out of its own vote; also in ``predict``,
+            ``predict_log_proba`` and ``score``.
 
         Returns
         -------
@@ -304,52 +222,7 @@ default="auto"
         >>> model.predict_proba([[0.1]]).round(3)
         array([[0.333, 0.667]])
         """
-        check_is_fitted(self, "classes_")
-        return cast(Floats, self._answer(X, probabilities, (self.classes_.shape, np.float64)))
-
-    def predict_log_proba(self, X: ArrayLike | None) -> Floats:
-        """Return the logarithm of the probabilities, which are never 0 for a class with rows.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
-            With None, the fitted rows, each left out of its own vote.
-        """
-        return np.log(self.predict_proba(X))
-
-    def predict(self, X: ArrayLike | None) -> AnyArray:
-        """Return the most probable class.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
-            With None, the fitted rows, each left out of its own vote.
-
-        Returns
-        -------
-        ndarray or Dask array of shape (m,)
-        """
-        check_is_fitted(self, "classes_")
-        finish = partial(most_probable, classes=self.classes_)
-        return cast(AnyArray, self._answer(X, finish, ((), self.classes_.dtype)))
-
-    def _answer(self, X: Any, finish: Callable[..., tuple[AnyArray]], kind: Any) -> Any:
-        """Return what `finish` makes of the votes of the nearest points."""
-        k = number_of_neighbors(self, own=X is None)
-        queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
-        if self.weights != self._votes.weights:  # set after the fit
-            check_parameters(self)
-            self._take(self._given, self.metric_)
-        answer = partial(finish, k=k)
-        if queries is None and isinstance(self._searcher, SearchIndex):
-            return leaving_out(
-                self._searcher, cast(Floats, self._given.X), self._votes, n_wanted, answer,
-                self.n_jobs,
-            )  # fmt: skip
-        (found,) = self._searcher.answer(
-            queries, n_wanted, answer, self._votes, (kind,), self.n_jobs
-        )
-        return found
+        return cast(Floats, self._answers(X))
 
     def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
         """Say why rows are predicted as they are: who voted, and what the distances are made of.
@@ -374,45 +247,14 @@ default="auto"
         """
         check_is_fitted(self, "classes_")
         fitted = self._rows_in_memory().X
-        with naming("X"):
-            single = np.ndim(X) == 1
-        if single:
-            X = cast(Any, X).to_frame().T if hasattr(X, "to_frame") else np.reshape(X, (1, -1))
-        queries = cast(Floats, checked_queries(self, X))
-        k = number_of_neighbors(self)
-        index = cast(SearchIndex, self._searcher)
-        found = index.nearest(queries, candidates_of(self.weights, k), self.n_jobs)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = np.array([f"x{j}" for j in range(queries.shape[1])])
-        why = explanations(
-            queries, fitted, self.metric_, self.classes_, names, self._votes.ballots(found, k),
-            found.distances, self._votes.probabilities(found, k),
-        )  # fmt: skip
-        return why[0] if single else why
 
-    def score(
-        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return the accuracy; with X None, of leaving one fitted row out at a time."""
-        predicted = in_memory(self.predict(X), "predictions")
-        y, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
-        truth, weights = check_truth(y, predicted, weights)
-        with naming("y"):
-            return float(accuracy_score(truth, predicted, sample_weight=weights))
+        def explain(queries: Floats) -> list[Explanation]:
+            k = number_of_neighbors(self)
+            index = cast(SearchIndex, self._searcher)
+            found = index.nearest(queries, candidates_of(self.weights, k), self.n_jobs)
+            return explanations(
+                queries, fitted, self.metric_, self.classes_, self._column_names(),
+                self._table.ballots(found, k), found.distances, self._table.answers(found, k),
+            )  # fmt: skip
 
-
-def probabilities(found: Ranked, votes: LabelVotes, first: int | None, *, k: int) -> tuple[Floats]:
-    """Return class probabilities; queries are the fitted rows from `first` on, or others."""
-    left_out = None
-    if first is not None:
-        left_out = LeftOut.of(votes.points, first + np.arange(len(found.rows)))
-        found = left_out.drop_from(found, candidates_of(votes.weights, k))
-    return (votes.probabilities(found, k, left_out),)
-
-
-def most_probable(
-    found: Ranked, votes: LabelVotes, first: int | None, *, k: int, classes: AnyArray
-) -> tuple[AnyArray]:
-    (shares,) = probabilities(found, votes, first, k=k)
-    return (classes[shares.argmax(axis=1)],)
+        return self._one_or_more(X, explain)

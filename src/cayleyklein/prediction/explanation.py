@@ -1,14 +1,12 @@
 """Why a classifier predicts a class: the rows that voted, and what their distances are made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.metrics.combined import Metric
-from cayleyklein.prediction.label_votes import Ballots
+from cayleyklein.prediction.votes import Ballots
 
 PRINTED_ROWS, PRINTED_COLUMNS = 10, 5
 """Voters and columns that are printed."""

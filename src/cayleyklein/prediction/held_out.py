@@ -1,7 +1,5 @@
 """What neighbours would predict for held-out rows, for each number of neighbours."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from cayleyklein._typing import Floats
@@ -10,10 +8,9 @@ from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import Ranked, SearchIndex
-from cayleyklein.prediction.label_votes import LabelVotes
-from cayleyklein.prediction.number_means import NumberMeans
-from cayleyklein.prediction.pooled_points import LeftOut, Points
+from cayleyklein.prediction.points import LeftOut, Points
 from cayleyklein.prediction.scales import LocalScales
+from cayleyklein.prediction.votes import LabelVotes, NumberMeans
 from cayleyklein.selection.n_neighbors import NEIGHBORS, grid_for
 
 LEFT_OUT_ROWS = 2000
@@ -42,7 +39,7 @@ def held_out_probabilities(
     inside = np.ones(len(rows), dtype=bool)
     return np.array(
         [
-            votes.probabilities(
+            votes.answers(
                 Ranked(distances[:, : 2 * k + 1], rows[:, : 2 * k + 1], inside), k, prior=prior
             )
             for k in grid_for(distances.shape[1])
@@ -59,7 +56,7 @@ def held_out_means(
     distances, rows = nearest_rows(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
     found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
     means = NumberMeans(Points.separate(len(Z)), train.targets, train.weights, "linear")
-    return np.array([means.means(found, k) for k in grid_for(distances.shape[1])])
+    return np.array([means.answers(found, k) for k in grid_for(distances.shape[1])])
 
 
 def best_left_out(rows: TrainingRows, found: Parameters) -> int:
@@ -74,6 +71,6 @@ def best_left_out(rows: TrainingRows, found: Parameters) -> int:
     means = NumberMeans(Points.separate(len(rows)), rows.targets, rows.weights, "linear")
     errors = []
     for k in grid_for(nearest.rows.shape[1]):
-        error = means.means(nearest, k) - rows.targets[some]
+        error = means.answers(nearest, k) - rows.targets[some]
         errors.append(rows.weights[some] @ (error * error).sum(axis=1))
     return min(NEIGHBORS[int(np.argmin(errors))], len(rows) - 1)

@@ -3,8 +3,6 @@
 `geometry=`, `learner=` and `metric=` mean the same in every estimator that predicts.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -76,19 +74,23 @@ Choose = Callable[[str, Any, TrainingRows, Scorer, np.random.Generator], Chosen]
 
 
 def obtain_metric(
-    estimator: Any, default: RowLearner, given: GivenRows, scorer: Scorer,
-    choose: Choose = procedure.select,
-) -> tuple[Metric, Any, Selection | None]:  # fmt: skip
+    estimator: Any, given: GivenRows, choose: Choose = procedure.select, **changed: Any
+) -> tuple[Metric, Any, Selection | None]:
     """Return the metric of an estimator, the fitted learner, and what was chosen.
 
-    The `default` learner, unfitted, has the estimator's parameters; its geometry is "product" where
-    the estimator's is "auto". What is chosen on held-out rows is chosen for a learner of this
+    The learner has the estimator's parameters, but for those `changed`; its geometry is "product"
+    where the estimator's is "auto". What is chosen on held-out rows is chosen for a learner of this
     package that is given, too.
     """
     if estimator.metric is not None:
         return as_metric(estimator.metric, given.n_columns), None, None
-    learner, geometry = default, estimator.geometry
-    if estimator.learner is not None:
+    geometry = estimator.geometry
+    if estimator.learner is None:
+        names = ("subsample", "random_state", "callback", "verbose")
+        own = {name: getattr(estimator, name) for name in names} | changed
+        own["geometry"] = "product" if geometry == "auto" else geometry
+        learner = estimator._learner_kind(**own)
+    else:
         numeric = given.classes is None
         if not isinstance(estimator.learner, RowLearner) or estimator.learner._numeric != numeric:
             fitted = fitted_learner(estimator.learner, given)
@@ -103,11 +105,11 @@ def obtain_metric(
         size = max(LEARN_FROM, pool) if learner.geometry == "product" else LEARN_FROM
     rows = learner._training_rows(given, size, rng)
     with few_threads(*rows.X.shape):
-        chosen = choose(geometry, learner, rows, scorer, rng)
+        chosen = choose(geometry, learner, rows, estimator._scorer, rng)
     if chosen.metric.domain and given.always is None and not isinstance(given.X, RowBlocks):
         beyond = ~chosen.metric.contains(given.X)  # of a metric learned from a sample
         if beyond.any():
-            return obtain_metric(estimator, default, replace(given, always=beyond), scorer, choose)
+            return obtain_metric(estimator, replace(given, always=beyond), choose, **changed)
     if learner.verbose:
         sys.stderr.write(f"[{type(estimator).__name__}] {chosen.selection}\n")
     learner._keep(chosen.metric, chosen.fits)

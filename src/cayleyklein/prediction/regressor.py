@@ -1,50 +1,21 @@
-"""The regressor: learn a metric, then take the mean target of the nearest neighbours by it."""
+"""The regressor: learn a metric, then average the targets of the nearest neighbours by it."""
 
-from __future__ import annotations
+from typing import Any, ClassVar, Self, cast
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from numbers import Integral
-from typing import Any, ClassVar, cast
-
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import StrOptions
 
-from cayleyklein._distributed import RowBlocks, in_memory
-from cayleyklein._estimators import (
-    check_parameters,
-    check_truth,
-    few_threads,
-    restore_on_error,
-)
+from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.mlkr import NUMBER_GEOMETRIES, CurvedMLKR
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric
-from cayleyklein.neighbors.algorithms import Algorithm
-from cayleyklein.neighbors.dask_shards import LEAST_ROWS
-from cayleyklein.neighbors.estimator import OutsideQueries, refuse_growth
-from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors
-from cayleyklein.neighbors.space import refuse_outside
-from cayleyklein.prediction.held_out import best_left_out, held_out_means
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, obtain_metric
-from cayleyklein.prediction.number_means import NumberMeans
-from cayleyklein.prediction.pooled_points import LeftOut, leaving_out
-from cayleyklein.prediction.row_index import PooledRows, index_points
-from cayleyklein.prediction.vote_weights import VOTE_KINDS, Weights, candidates_of
-from cayleyklein.selection.n_neighbors import NUMBER_NEIGHBORS
-from cayleyklein.selection.number_scores import NumberScores
+from cayleyklein.prediction.points import Points
+from cayleyklein.prediction.predictor import NeighborPredictor
+from cayleyklein.prediction.scales import LocalScales
+from cayleyklein.prediction.tasks import NumberPredictor
+from cayleyklein.prediction.votes import VOTE_KINDS, NumberMeans
 
 
-class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
+class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     """Learn a curved metric from rows with targets, and predict by the nearest ones.
 
     Columns need no scaling: the learner standardises them by itself.
@@ -116,6 +87,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
 
     With a metric that is known:
 
+    >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
     >>> model = CurvedKNeighborsRegressor(2, metric=disc, weights="distance")
     >>> model.fit([[0.0], [0.5], [0.9]], [0.0, 1.0, 2.0]).predict([[0.0], [0.25]]).round(3)
@@ -123,99 +95,28 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PooledRows._search_constraints,
-        **SOURCE_CONSTRAINTS,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "geometry": [StrOptions({"auto", *NUMBER_GEOMETRIES})],
+        **NeighborPredictor._neighbor_constraints,
+        **NumberPredictor._task_constraints,
         "weights": [StrOptions(set(VOTE_KINDS)), callable],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int | str = "auto",
-        *,
-        geometry: str = "auto",
-        learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        weights: Weights = "linear",
-        subsample: int | float | str | None = "auto",
-        algorithm: Algorithm = "auto",
-        outside: OutsideQueries = "extend",
-        random_state: int | np.random.RandomState | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.geometry = geometry
-        self.learner = learner
-        self.metric = metric
-        self.weights = weights
-        self.subsample = subsample
-        self.algorithm = algorithm
-        self.outside = outside
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-
-    # -- fitting --------------------------------------------------------------------
-
-    @restore_on_error
-    def fit(
-        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> CurvedKNeighborsRegressor:
-        """Learn the metric from rows and their targets, which are then the neighbours of queries.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (n, d)
-        y : array-like or Dask collection of shape (n,) or (n, n_targets)
-        sample_weight : array-like or Dask array of shape (n,), optional
-            Weights of the rows in the learner's loss, and in the means. Only their ratios count.
-
-        Returns
-        -------
-        self
-        """
-        check_source(self)
-        return self._fit(
-            GivenRows.read(self, X, y, sample_weight, numeric=True, block_rows=LEAST_ROWS)
-        )
-
-    def _fit(self, given: GivenRows) -> CurvedKNeighborsRegressor:
-        learner = CurvedMLKR(
-            geometry="product" if self.geometry == "auto" else self.geometry,
-            subsample=self.subsample, random_state=self.random_state, callback=self.callback,
-            verbose=self.verbose,
-        )  # fmt: skip
-        metric: Metric = CurvedMetric.euclidean(given.n_columns)
-        self.learner_ = self.selection_ = None
-        if self.metric is not None or self.learner is not None or varies(given):
-            scorer = NumberScores(held_out_means, best_left_out)
-            metric, self.learner_, self.selection_ = obtain_metric(self, learner, given, scorer)
-        self._take(given, metric)
-        k: Any = self.n_neighbors
-        if k == "auto":
-            k = self.selection_.n_neighbors if self.selection_ else NUMBER_NEIGHBORS
-            k = max(1, min(k, self.n_samples_fit_ - 1))
-        self.n_neighbors_ = k
-        return self
-
-    def _take(self, given: GivenRows, metric: Metric) -> None:
-        with few_threads(len(given.target), given.n_columns):
-            points, self._searcher = index_points(given, metric, self.algorithm)
-        self._given = replace(given, source=None, always=None)
-        self.metric_, self._all_rows = metric, None
+    def _make_table(
+        self, points: Points, given: GivenRows, scales: LocalScales | None
+    ) -> NumberMeans:
         targets = given.target.reshape(len(given.target), -1)
-        self._means = NumberMeans(points, targets, given.weights, self.weights)
-        self.n_samples_fit_, self.algorithm_used_ = len(given.target), self._searcher.name
+        return NumberMeans(points, targets, given.weights, self.weights)
 
     @restore_on_error
     def partial_fit(
         self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> CurvedKNeighborsRegressor:
+    ) -> Self:
         """Add rows and their targets; the metric stays. The first call is a fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,) or (n, n_targets)
+        sample_weight : array-like of shape (n,), optional
 
         Examples
         --------
@@ -223,55 +124,20 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         >>> model.partial_fit([[2.0]], [4.0]).predict([[1.9]])
         array([4.])
         """
-        check_source(self)
-        refuse_growth(self, X)
-        if not hasattr(self, "metric_"):
-            return self.fit(X, y, sample_weight)
-        added = GivenRows.read(self, X, y, sample_weight, numeric=True, reset=False)
-        outputs = self._given.target.shape[1:]
-        if added.target.shape[1:] != outputs:
-            raise InvalidInputError(
-                f"y has shape {added.target.shape}, but expected {(len(added.target), *outputs)}, "
-                f"like the targets of the rows before."
-            )
-        refuse_outside(self.metric_.contains(added.X))
-        self._take(self._given.joined(added), self.metric_)
-        return self
-
-    # -- predicting -----------------------------------------------------------------
+        return self._grow(X, y, sample_weight)
 
     def predict(self, X: ArrayLike | None) -> Floats:
-        """Return the mean targets of the neighbours; with None, of the fitted rows, each left out.
+        """Return the mean targets of the neighbours.
 
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (m, d), or None
+            With None, the fitted rows, each left out of its own mean; also in ``score``.
 
         Returns
         -------
         ndarray of shape (m,) or (m, n_targets)
             A lazy Dask array if the queries are a Dask collection.
-        """
-        check_is_fitted(self, "metric_")
-        k, outputs = number_of_neighbors(self, own=X is None), self._given.target.shape[1:]
-        queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
-        if self.weights != self._means.weights:  # set after the fit
-            check_parameters(self)
-            self._means = replace(self._means, weights=self.weights)
-        finish = partial(mean_targets, k=k, outputs=outputs)
-        if queries is None and isinstance(self._searcher, SearchIndex):
-            X = cast(Floats, self._given.X)
-            return leaving_out(self._searcher, X, self._means, n_wanted, finish, self.n_jobs)
-        kind = (outputs, np.float64)
-        return cast(
-            Floats,
-            self._searcher.answer(queries, n_wanted, finish, self._means, (kind,), self.n_jobs)[0],
-        )
-
-    def score(
-        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return R²; with X None, of leaving one fitted row out at a time.
 
         Examples
         --------
@@ -279,27 +145,4 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         >>> model.score([[0.1], [0.9]], [0.0, 1.0])
         1.0
         """
-        predicted = in_memory(self.predict(X), "predictions")
-        y, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
-        truth, weights = check_truth(y, predicted, weights)
-        return float(r2_score(truth, predicted, sample_weight=weights))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-def mean_targets(
-    found: Ranked, means: NumberMeans, first: int | None, *, k: int, outputs: tuple[int, ...]
-) -> tuple[Floats]:
-    """Return mean targets; queries are the fitted rows from `first` on, or others."""
-    left_out = None
-    if first is not None:
-        left_out = LeftOut.of(means.points, first + np.arange(len(found.rows)))
-        found = left_out.drop_from(found, candidates_of(means.weights, k))
-    return (means.means(found, k, left_out).reshape(-1, *outputs),)
-
-
-def varies(given: GivenRows) -> bool:
-    return isinstance(given.X, RowBlocks) or bool((given.X[0] != given.X).any())
+        return cast(Floats, self._shaped(self._answers(X)))

@@ -3,9 +3,8 @@
 Distances divided by the root of this scale keep rows in dense regions from outvoting the others.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class LocalScales:
     distances: Floats | None = None
 
     @classmethod
-    def among(cls, index: SearchIndex, n_jobs: int | None) -> LocalScales:
+    def among(cls, index: SearchIndex, n_jobs: int | None) -> Self:
         """Measure the scales of all points of an index."""
         n = len(index)
         if n < 2:
@@ -58,7 +57,7 @@ class LocalScales:
         return cls(floored_scales(fifth, float(np.median(fifth))), found.rows, found.distances)
 
     @classmethod
-    def euclidean(cls, Z: Floats) -> LocalScales:
+    def euclidean(cls, Z: Floats) -> Self:
         """Measure the scales of points with Euclidean coordinates."""
         n = len(Z)
         some = even_rows(n, SCALE_ROWS)
@@ -67,7 +66,7 @@ class LocalScales:
         return cls(floored_scales(fifth, float(np.median(fifth[some]))))
 
     @classmethod
-    def on_cluster(cls, blocks: RowBlocks, metric: Metric, n_jobs: int | None) -> LocalScales:
+    def on_cluster(cls, blocks: RowBlocks, metric: Metric, n_jobs: int | None) -> Self:
         """Measure the scales of rows where they are, each a point."""
         some = even_rows(blocks.n_rows, SCALE_ROWS)
         sample = _distributed.held(SearchIndex(_distributed.rows_at(blocks, some), metric))

@@ -23,7 +23,7 @@ from cayleyklein.prediction import (
     CurvedKNeighborsRegressor,
     Explanation,
 )
-from cayleyklein.prediction.vote_weights import candidates_of, neighbor_weights
+from cayleyklein.prediction.votes import candidates_of, neighbor_weights
 
 ESTIMATORS: dict[tuple[str, str], Any] = {  # by task and model
     ("class", "neighbors"): CurvedKNeighborsClassifier,
@@ -227,7 +227,7 @@ class TablePredictor(EstimatorCard):
     def _reasons(self, rows: Floats) -> list[Explanation]:
         """Explain means of numbers; a point of equal rows is named by the first of them."""
         estimator, k = self.estimator_, self.estimator_.n_neighbors_
-        index, means = cast(SearchIndex, estimator._searcher), estimator._means
+        index, means = cast(SearchIndex, estimator._searcher), estimator._table
         found = index.nearest(rows, candidates_of(means.weights, k), self.n_jobs)
         weight, target = means.pooled
         at = found.rows[:, :k]

@@ -4,16 +4,13 @@ In a table of a few categories many rows are equal, and the k nearest rows are a
 among equally near ones. The k nearest distinct points are not. Rows of weight 0 are at no point.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.learning.rows import distinct_rows
-from cayleyklein.neighbors.search import CHUNK, Ranked, SearchIndex
+from cayleyklein.neighbors.search import Ranked
 
 
 class Points(NamedTuple):
@@ -23,18 +20,30 @@ class Points(NamedTuple):
     of_rows: Ints
 
     @classmethod
-    def pooled(cls, X: Floats, weights: Floats) -> Points:
-        """Pool equal rows of positive weight."""
+    def pooled(cls, X: Floats, weights: Floats, *, ordered: bool = False) -> Self:
+        """Pool equal rows of positive weight; points are `ordered` by columns, or by rows."""
         kept = weights > 0
-        if kept.all():
-            return cls(*distinct_rows(X))
-        first, point = distinct_rows(X[kept])
+        some = X if kept.all() else X[kept]
+        first, point = distinct_rows(some)
+        if ordered:
+            order = np.lexsort(some[first].T[::-1])
+            first, point = first[order], np.argsort(order)[point]
         of_rows = np.full(len(X), -1)
         of_rows[kept] = point
         return cls(np.flatnonzero(kept)[first], of_rows)
 
+    def means(self, targets: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the weight (p,) and the mean target (p, t) of each point."""
+        kept = self.of_rows >= 0
+        at, weights = self.of_rows[kept], weights[kept]
+        total: Floats = np.bincount(at, weights=weights, minlength=len(self.rows)).astype(float)
+        share = np.divide(weights, total[at], out=np.ones_like(weights), where=total[at] > 0)
+        mean = np.zeros((len(total), targets.shape[1]))
+        np.add.at(mean, at, share[:, None] * targets[kept])
+        return total, mean
+
     @classmethod
-    def separate(cls, n: int) -> Points:
+    def separate(cls, n: int) -> Self:
         return cls(np.arange(n), np.arange(n))
 
 
@@ -46,7 +55,7 @@ class LeftOut(NamedTuple):
     vanish: Bools
 
     @classmethod
-    def of(cls, points: Points, rows: Ints) -> LeftOut:
+    def of(cls, points: Points, rows: Ints) -> Self:
         """Leave out given rows; a point vanishes with its only row."""
         count = np.bincount(points.of_rows[points.of_rows >= 0], minlength=len(points.rows))
         at = points.of_rows[rows]
@@ -59,18 +68,3 @@ class LeftOut(NamedTuple):
         values = np.take_along_axis(np.where(gone, np.inf, found.values), order, axis=1)
         rows = np.take_along_axis(np.where(gone, -1, found.rows), order, axis=1)
         return Ranked(values, rows, found.inside)
-
-
-def leaving_out(
-    index: SearchIndex, X: Floats, table: Any, n_wanted: int,
-    finish: Callable[[Ranked, Any, int], tuple[AnyArray]], n_jobs: int | None,
-) -> AnyArray:  # fmt: skip
-    """Return what `finish` makes of the nearest points of all fitted rows X.
-
-    One point more than wanted is found, as a row's own point may be dropped.
-    """
-    parts = []
-    for at in range(0, len(X), CHUNK):
-        found = index.nearest(X[at : at + CHUNK], n_wanted + 1, n_jobs)
-        parts.append(finish(found, table, at)[0])
-    return np.concatenate(parts)

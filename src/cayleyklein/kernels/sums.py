@@ -1,0 +1,169 @@
+"""A sum of scores: what its parts are fitted to, how it is judged and weighed, what it says."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.optimize import minimize, nnls
+from scipy.special import log_softmax, softmax
+
+from cayleyklein._typing import AnyArray, Floats
+
+PARTS = ("metric", "columns", "neighbors", "plain")
+"""Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
+"""
+
+VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
+"""Parts that are votes of neighbours, and parts that need the metric."""
+
+STEEPNESS = 1.5
+"""Weight of a machine of class labels where no row was held out; its scores are about ±1."""
+
+
+class ScoreSum(ABC):
+    """A weighted sum of scores (p, m, t) of p parts, for m rows with true targets."""
+
+    has_spreads: ClassVar[bool]  # whether standard deviations are wanted
+
+    @abstractmethod
+    def targets(self, target: AnyArray) -> Floats:
+        """Return what the machines are fitted to (n, t)."""
+
+    def truth(self, target: AnyArray) -> AnyArray:
+        """Return what a sum is compared with, (n,) or (n, t)."""
+        return self.targets(target)
+
+    @abstractmethod
+    def of_votes(self, answers: Any) -> Any:
+        """Return scores by the answers of neighbours, (m, t) or (n_numbers, m, t)."""
+
+    @abstractmethod
+    def says(self, total: Any) -> Any:
+        """Return the answers (m, t) of a sum (m, t)."""
+
+    @abstractmethod
+    def machine_start(self, n_machines: int) -> float:
+        """Return the weight of each machine before any row is held out."""
+
+    def start(self, names: tuple[str, ...]) -> Floats:
+        """Return the weights (p,) where no row was held out, to which others are drawn.
+
+        Votes count where they are alone.
+        """
+        machines = [name for name in names if name not in VOTING]
+        votes = 0.0 if machines else 1 / len(names)
+        each = self.machine_start(len(machines))
+        return np.array([votes if name in VOTING else each for name in names])
+
+    @abstractmethod
+    def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
+        """Return weights (p,), not negative, with the least loss; `counts` (m,) weigh the rows.
+
+        They are drawn to the start as by one row.
+        """
+
+    @abstractmethod
+    def losses(self, total: Floats, truth: AnyArray) -> Floats:
+        """Return the loss (m,) of each row by its weighted sum (m, t)."""
+
+    @abstractmethod
+    def named(self, total: Floats, truth: AnyArray, shares: Floats) -> dict[str, float]:
+        """Return the mean scores of rows by their names."""
+
+
+@dataclass(frozen=True)
+class LabelSum(ScoreSum):
+    """Class probabilities: the softmax of a sum of scores, and one more row of the class shares.
+
+    (n softmax + prior) / (n + 1): with n rows, no probability is 0 or 1. Machines are fitted to ±1.
+    """
+
+    prior: Floats  # (C,)
+    n_rows: float
+    has_spreads = False
+
+    def targets(self, target: AnyArray) -> Floats:
+        found = np.full((len(target), len(self.prior)), -1.0)
+        found[np.arange(len(target)), target] = 1.0
+        return found
+
+    def truth(self, target: AnyArray) -> AnyArray:
+        return target
+
+    def smoothed(self, shares: Any) -> Any:
+        return (self.n_rows * shares + self.prior) / (self.n_rows + 1)
+
+    def of_votes(self, answers: Any) -> Any:
+        return np.log(self.smoothed(answers))
+
+    def says(self, total: Any) -> Any:
+        return self.smoothed(softmax(total, axis=1))
+
+    def machine_start(self, n_machines: int) -> float:
+        return STEEPNESS
+
+    def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
+        rows = np.arange(len(truth))
+
+        def loss(weights: Floats) -> tuple[float, Floats]:
+            logs = log_softmax(np.tensordot(weights, scores, 1), axis=1)
+            excess = counts[:, None] * np.exp(logs)
+            excess[rows, truth] -= counts
+            away = weights - start
+            slope = np.tensordot(scores, excess, 2) + 2 * away
+            return float(-counts @ logs[rows, truth] + away @ away), slope
+
+        exact = {"ftol": 1e-13, "gtol": 1e-9}
+        bounds = [(0, None)] * len(scores)
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
+        return np.asarray(found.x)
+
+    def losses(self, total: Floats, truth: AnyArray) -> Floats:
+        return np.asarray(-np.log(self.says(total)[np.arange(len(truth)), truth]))
+
+    def named(self, total: Floats, truth: AnyArray, shares: Floats) -> dict[str, float]:
+        right = total.argmax(axis=1) == truth
+        loss = float(self.losses(total, truth) @ shares)
+        return {"log loss": loss, "accuracy": float(right @ shares)}
+
+
+@dataclass(frozen=True)
+class NumberSum(ScoreSum):
+    """Predicted numbers (m, t); scores are in units of each target's standard deviation."""
+
+    mean: Floats  # (t,)
+    unit: Floats  # (t,); 1 for a constant target
+    has_spreads = True
+
+    @classmethod
+    def standardising(cls, Y: Floats, weights: Floats) -> Self:
+        share = weights / weights.sum()
+        mean = share @ Y
+        deviation = np.sqrt(share @ (Y - mean) ** 2)
+        return cls(mean, np.where(np.ptp(Y, axis=0) > 0, deviation, 1.0))
+
+    def targets(self, target: AnyArray) -> Floats:
+        return np.asarray((target.reshape(len(target), -1) - self.mean) / self.unit)
+
+    def of_votes(self, answers: Any) -> Any:
+        return (answers - self.mean) / self.unit
+
+    def says(self, total: Any) -> Any:
+        return total * self.unit + self.mean
+
+    def machine_start(self, n_machines: int) -> float:
+        return 1 / max(1, n_machines)
+
+    def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
+        error = truth - np.tensordot(start, scores, 1)
+        noise = float(np.sqrt(counts @ (error**2).mean(axis=1) / counts.sum())) or 1.0
+        roots = np.sqrt(counts / truth.shape[1])[:, None] / noise
+        system = np.vstack([(scores * roots).reshape(len(scores), -1).T, np.eye(len(start))])
+        return np.asarray(nnls(system, np.concatenate([(truth * roots).ravel(), start]))[0])
+
+    def losses(self, total: Floats, truth: AnyArray) -> Floats:
+        return np.asarray(((total - truth) ** 2).mean(axis=1))
+
+    def named(self, total: Floats, truth: AnyArray, shares: Floats) -> dict[str, float]:
+        return {"R²": 1 - float(self.losses(total, truth) @ shares)}

@@ -1,0 +1,208 @@
+"""What the classifier and the regressor by neighbours share: fits, growth, and answers."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein._distributed import RowBlocks
+from cayleyklein._estimators import check_parameters, few_threads, restore_on_error
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.descent import Progress
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.neighbors.algorithms import Algorithm
+from cayleyklein.neighbors.dask_shards import Shards
+from cayleyklein.neighbors.estimator import NeighborMethods, OutsideQueries, refuse_growth
+from cayleyklein.neighbors.search import (
+    CHUNK,
+    Ranked,
+    SearchIndex,
+    checked_queries,
+    number_of_neighbors,
+)
+from cayleyklein.neighbors.space import refuse_outside
+from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
+from cayleyklein.prediction.points import LeftOut, Points
+from cayleyklein.prediction.scales import LocalScales
+from cayleyklein.prediction.tasks import Predicting
+from cayleyklein.prediction.votes import Weights, candidates_of
+
+
+class NeighborPredictor(Predicting, NeighborMethods):
+    """Base of the predictors by neighbours: points vote, and `kneighbors` finds rows."""
+
+    _table: Any  # LabelVotes or NumberMeans
+    _all_rows: SearchIndex | None = None
+    """Index of all rows, made when it is asked for; None where rows are points."""
+
+    _neighbor_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NeighborMethods._search_constraints,
+        **SOURCE_CONSTRAINTS,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int | str = "auto",
+        *,
+        geometry: str = "auto",
+        learner: BaseEstimator | None = None,
+        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
+        weights: Weights = "linear",
+        subsample: int | float | str | None = "auto",
+        algorithm: Algorithm = "auto",
+        outside: OutsideQueries = "extend",
+        random_state: int | np.random.RandomState | None = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.geometry = geometry
+        self.learner = learner
+        self.metric = metric
+        self.weights = weights
+        self.subsample = subsample
+        self.algorithm = algorithm
+        self.outside = outside
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    # -- fitting --------------------------------------------------------------------
+
+    @restore_on_error
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the metric from rows, which are then the neighbours of queries.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+        y : array-like or Dask collection of shape (n,), of numbers also (n, n_targets)
+            Labels of the classifier, numbers of the regressor.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Weights of the rows in the learner's loss, and of their votes. Only their ratios count.
+        """
+        return self._fit(self._read_all(X, y, sample_weight))
+
+    def _fit(self, given: GivenRows) -> Self:
+        self.learner_, self.selection_ = None, None
+        chosen = self.metric is not None or self.learner is not None
+        if self._numeric and not chosen and not varies(given):
+            metric: Metric = CurvedMetric.euclidean(given.n_columns)
+        else:
+            metric, self.learner_, self.selection_ = obtain_metric(self, given)
+        self._take(given, metric)
+        k: Any = self.n_neighbors
+        if k == "auto":
+            k = self.selection_.n_neighbors if self.selection_ else self._usual_neighbors
+            k = max(1, min(k, self.n_samples_fit_ - 1))
+        self.n_neighbors_ = k
+        return self
+
+    def _take(self, given: GivenRows, metric: Metric) -> None:
+        """Index the rows, equal ones in memory as one point; Dask rows where they are."""
+        scales, local = None, isinstance(self.weights, str) and self.weights == "local"
+        with few_threads(len(given.target), given.n_columns):
+            if isinstance(given.X, RowBlocks):
+                points = Points.separate(len(given.target))
+                self._searcher = Shards.build(given.X, metric, self.algorithm)
+                if local:
+                    scales = LocalScales.on_cluster(given.X, metric, self.n_jobs)
+            else:
+                if metric.domain:
+                    refuse_outside(metric.contains(given.X))
+                points = Points.pooled(given.X, given.weights)
+                distinct = given.X if len(points.rows) == len(given.X) else given.X[points.rows]
+                index = self._searcher = SearchIndex(distinct, metric, self.algorithm)
+                scales = LocalScales.among(index, self.n_jobs) if local else None
+        self._given = replace(given, source=None, always=None)
+        self.metric_, self._all_rows = metric, None
+        self._table = self._make_table(points, given, scales)
+        self.n_samples_fit_, self.algorithm_used_ = len(given.target), self._searcher.name
+
+    def _make_table(self, points: Points, given: GivenRows, scales: LocalScales | None) -> Any:
+        raise NotImplementedError
+
+    def _grow(self, X: Any, y: Any, sample_weight: Any, classes: AnyArray | None = None) -> Self:
+        """Add rows in memory, of known classes; the metric stays. The first call is a fit."""
+        refuse_growth(self, X)
+        if not hasattr(self, "metric_"):
+            return self._fit(self._read(X, y, sample_weight, classes=classes))
+        added = self._read(X, y, sample_weight, classes=classes, reset=False)
+        outputs = self._given.target.shape[1:]
+        if added.target.shape[1:] != outputs:
+            raise InvalidInputError(
+                f"y has shape {added.target.shape}, but expected {(len(added.target), *outputs)}, "
+                f"like the targets of the rows before."
+            )
+        refuse_outside(self.metric_.contains(added.X))
+        self._take(self._given.joined(added), self.metric_)
+        return self
+
+    # -- predicting -----------------------------------------------------------------
+
+    def _answers(self, X: Any) -> Any:
+        """Return class probabilities or mean targets (m, t) by the votes of the nearest points."""
+        check_is_fitted(self, "metric_")
+        k = number_of_neighbors(self, own=X is None)
+        queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
+        if self.weights != self._table.weights:  # set after the fit
+            check_parameters(self)
+            self._take(self._given, self.metric_)
+        table, index, finish = self._table, self._searcher, partial(answers, k=k)
+        if queries is None and isinstance(index, SearchIndex):
+            rows, parts = cast(Floats, self._given.X), []
+            for at in range(0, len(rows), CHUNK):  # one more, as a row's own point may be dropped
+                found = index.nearest(rows[at : at + CHUNK], n_wanted + 1, self.n_jobs)
+                parts.append(finish(found, table, at)[0])
+            return np.concatenate(parts)
+        kind = (table.width,), np.float64
+        return index.answer(queries, n_wanted, finish, table, (kind,), self.n_jobs)[0]
+
+    def _by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
+        """Return answers (n_numbers, m, t) for checked rows by so many neighbours each."""
+        index, weights = cast(SearchIndex, self._searcher), self.weights
+        found = index.nearest(X, candidates_of(weights, max(numbers)), self.n_jobs)
+        every = []
+        for number in numbers:
+            k = max(1, min(number, found.rows.shape[1] - 1))
+            wanted = candidates_of(weights, k)
+            near = Ranked(found.values[:, :wanted], found.rows[:, :wanted], found.inside)
+            every.append(self._table.answers(near, k))
+        return np.array(every)
+
+    def _row_index(self) -> SearchIndex | Shards:
+        check_is_fitted(self, "metric_")
+        if isinstance(self._searcher, Shards) or len(self._searcher) == self.n_samples_fit_:
+            return self._searcher
+        if self._all_rows is None:
+            X = cast(Floats, self._given.X)
+            self._all_rows = SearchIndex(X, self.metric_, self.algorithm)
+        return self._all_rows
+
+
+def answers(found: Ranked, table: Any, first: int | None, *, k: int) -> tuple[Floats]:
+    """Return a table's answers; queries are the fitted rows from `first` on, or others."""
+    left_out = None
+    if first is not None:
+        left_out = LeftOut.of(table.points, first + np.arange(len(found.rows)))
+        found = left_out.drop_from(found, candidates_of(table.weights, k))
+    return (table.answers(found, k, left_out),)
+
+
+def varies(given: GivenRows) -> bool:
+    return isinstance(given.X, RowBlocks) or bool((given.X[0] != given.X).any())

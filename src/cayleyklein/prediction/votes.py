@@ -1,0 +1,293 @@
+"""What the nearest points say of a query: how much each vote counts, class probabilities, means."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cayleyklein._estimators import refuse_no_numbers
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.neighbors.search import Ranked
+from cayleyklein.prediction.points import LeftOut, Points
+from cayleyklein.prediction.scales import LocalScales
+
+Weights = str | Callable[[Floats], Any]
+
+VOTE_KINDS = ("linear", "uniform", "distance")
+
+PRIOR_VOTES = 0.1
+"""Votes of the class shares beside those of the neighbours, so that no probability is 0 or 1.
+
+In units of the mean weight of a point: a common factor of all weights changes nothing.
+"""
+
+SAME_VOTES = 1e-9
+"""Relative difference up to which votes count as equal: they are sums, in any order."""
+
+
+def candidates_of(weights: Weights, k: int) -> int:
+    """Return how many nearest points are looked at, so that k of them vote."""
+    if isinstance(weights, str):
+        return {"linear": k + 1, "local": 2 * k + 1}.get(weights, k)
+    return k
+
+
+def neighbor_weights(
+    distances: Floats, k: int, weights: Weights, present: Bools | None = None
+) -> Floats:
+    """Return the weights of the k nearest neighbours at ascending distances.
+
+    "linear": 1 - d_i/d_{k+1}, or d_k where there are no more rows. "distance": 1/d in units of the
+    nearest; where some neighbours are at distance 0, only these count. Where no neighbour would
+    count, all count the same: all are infinitely far, as for a query outside a hyperbolic domain,
+    or all are equally near. Neighbours that are not `present`, which come last, count 0.
+
+    >>> near = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 4.0], [np.inf, np.inf, np.inf]])
+    >>> neighbor_weights(near, 2, "linear")
+    array([[0.75, 0.5 ],
+           [1.  , 0.25],
+           [1.  , 1.  ]])
+    >>> neighbor_weights(near, 2, "distance")
+    array([[1. , 0.5],
+           [1. , 0. ],
+           [1. , 1. ]])
+    """
+    if present is not None and not present.all():
+        last = np.maximum(present.sum(axis=1) - 1, 0)[:, None]
+        distances = np.where(present, distances, np.take_along_axis(distances, last, axis=1))
+    near = distances[:, :k]
+    there = np.ones_like(near) if present is None else present[:, :k].astype(float)
+    if callable(weights):
+        return _checked(weights(near), near) * there
+    if weights == "uniform":
+        return there
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if weights == "linear":
+            found = 1 - near / distances[:, : k + 1][:, -1:]
+        else:
+            found = np.where(near > 0, near[:, :1] / near, 1.0)
+    found = np.where(np.isnan(found), 0.0, found) * there
+    return np.where(found.any(axis=1, keepdims=True), found, there)
+
+
+def _checked(given: Any, distances: Floats) -> Floats:
+    """Check what a function made of distances."""
+    refuse_no_numbers(given, "weights")
+    found = np.asarray(given, dtype=np.float64)
+    if found.shape != distances.shape:
+        raise InvalidInputError(
+            f"weights made an array of shape {found.shape} of distances of shape "
+            f"{distances.shape}; expected one weight for each."
+        )
+    valid = (np.isfinite(found) & (found >= 0)).all(axis=1) & found.any(axis=1)
+    if not valid.all():
+        row = int(np.argmin(valid))
+        raise InvalidInputError(
+            f"weights made {found[row].tolist()} of the distances {distances[row].tolist()} of "
+            f"query {row}; expected finite numbers ≥ 0, not all 0."
+        )
+    return found
+
+
+def local_votes(
+    distances: Floats, scales: Floats, k: int, present: Bools | None = None
+) -> tuple[Ints, Floats]:
+    """Choose the k neighbours that vote by locally scaled distances, and weigh them linearly.
+
+    Of candidates (m, c) those with the least d/√s, where s is the row's distance to its fifth
+    nearest row (Zelnik-Manor and Perona 2004). Rows in dense regions are near to many queries, and
+    would outvote the others (Schnitzer et al. 2012). Return positions among the candidates (m, k),
+    nearest first, and votes 1 - d_i/d_{k+1} of scaled distances.
+
+    >>> columns, votes = local_votes(np.array([[1.0, 2.0, 6.0]]), np.array([[1.0, 16.0, 1.0]]), 2)
+    >>> columns, votes.round(2)
+    (array([[1, 0]]), array([[0.92, 0.83]]))
+    """
+    scaled = distances / np.sqrt(scales)
+    if present is not None:
+        scaled = np.where(present, scaled, np.inf)
+    order = np.argsort(scaled, axis=1, kind="stable")[:, : k + 1]
+    near = np.take_along_axis(scaled, order, axis=1)
+    there = None if present is None else np.take_along_axis(present, order, axis=1)
+    return order[:, :k], neighbor_weights(near, k, "linear", there)
+
+
+def class_probabilities(
+    votes: Floats, nearest: Floats, prior: Floats, unit: Floats | float = 1.0
+) -> Floats:
+    """Return class probabilities (m, C): shares of the votes, shrunk to the class shares.
+
+    (votes for c + s p_c) / (all votes + s), with p the `prior` (C,) or (m, C), and s a tenth of the
+    `unit`, the mean weight of a point. Of several classes with the most votes, the one with the
+    nearest vote gets s more, and so has the largest probability; of equally near ones the most
+    frequent, and then the first. `nearest` (m, C) is the distance of the nearest vote for a class.
+
+    >>> class_probabilities(np.array([[1.0, 2.0]]), np.zeros((1, 2)), np.array([0.5, 0.5])).round(2)
+    array([[0.34, 0.66]])
+    """
+    strength = PRIOR_VOTES * np.broadcast_to(unit, len(votes))[:, None]
+    total = votes + strength * prior
+    tied = votes >= votes.max(axis=1, keepdims=True) * (1 - SAME_VOTES)
+    several = np.flatnonzero(tied.sum(axis=1) > 1)
+    if len(several):
+        shares = np.broadcast_to(prior, votes.shape)[several]
+        near = np.where(tied[several], nearest[several], np.inf)
+        first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + SAME_VOTES))
+        winner = np.where(first, shares, -1.0).argmax(axis=1)
+        total[several, winner] += strength[several, 0]
+    return np.asarray(total / total.sum(axis=1, keepdims=True))
+
+
+class Ballots(NamedTuple):
+    """A list of votes: for which query, by which of its nearest points, for which class.
+
+    `rows` are the first fitted rows of that class at the point.
+    """
+
+    queries: Ints
+    places: Ints
+    labels: Ints
+    votes: Floats
+    rows: Ints
+
+
+@dataclass(frozen=True)
+class LabelVotes:
+    """Labelled rows at points, and the votes that points cast.
+
+    `labels` are 0 to `n_classes` - 1. With the weights "local", `scales` are those of the points.
+    """
+
+    points: Points
+    labels: Ints
+    row_weights: Floats
+    n_classes: int
+    weights: Weights
+    scales: LocalScales | None = None
+
+    @cached_property
+    def _entries(self) -> tuple[Ints, Ints, Floats, Ints]:
+        """First entry of each point (p + 1,), and label, weight and first row of each entry.
+
+        The rows of one label at a point are one entry.
+        """
+        kept = np.flatnonzero(self.points.of_rows >= 0)
+        pairs = self.points.of_rows[kept] * self.n_classes + self.labels[kept]
+        keys, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
+        at, label = np.divmod(keys, self.n_classes)
+        starts = np.searchsorted(at, np.arange(len(self.points.rows) + 1))
+        weight: Floats = np.bincount(inverse, weights=self.row_weights[kept]).astype(float)
+        return starts, np.asarray(label), weight, kept[first]
+
+    @cached_property
+    def mass(self) -> Floats:
+        weights, most = self.row_weights, self.n_classes
+        return np.bincount(self.labels, weights=weights, minlength=most).astype(float)
+
+    @property
+    def prior(self) -> Floats:
+        return np.asarray(self.mass / self.mass.sum())
+
+    @property
+    def width(self) -> int:
+        return self.n_classes
+
+    def answers(
+        self, found: Ranked, k: int, left_out: LeftOut | None = None, prior: Floats | None = None
+    ) -> Floats:
+        """Return the probability of each class (m, C) by the k nearest points.
+
+        The probabilities are those of a fit without the row that each query leaves out. A `prior`
+        takes the place of the shares of the classes.
+        """
+        queries, places, labels, votes, _ = self.ballots(found, k, left_out)
+        m, C = len(found.rows), self.n_classes
+        cell = queries * C + labels
+        total: Floats = np.bincount(cell, weights=votes, minlength=m * C).astype(float)
+        nearest = np.full(m * C, np.inf)
+        voting = votes > 0
+        np.minimum.at(nearest, cell[voting], found.distances[queries, places][voting])
+        mass, n_points = self.mass, len(self.points.rows) * np.ones(m)
+        if left_out is not None:
+            own = left_out.points >= 0
+            mass = np.tile(mass, (m, 1))
+            mass[own, self.labels[left_out.rows[own]]] -= self.row_weights[left_out.rows[own]]
+            n_points -= left_out.vanish
+        whole = np.maximum(mass, 0.0).sum(axis=-1)
+        if prior is None:
+            prior = np.maximum(mass, 0.0) / np.expand_dims(whole, -1)
+        return class_probabilities(
+            total.reshape(m, C), nearest.reshape(m, C), prior, whole / n_points
+        )
+
+    def ballots(self, found: Ranked, k: int, left_out: LeftOut | None = None) -> Ballots:
+        """Return the votes of the k nearest points, of which more may have been found."""
+        places, votes = self._voters(found, k, left_out)
+        chosen = np.take_along_axis(found.rows, places, axis=1)
+        starts, labels, weights, rows = self._entries
+        length = np.where(votes > 0, starts[chosen + 1] - starts[chosen], 0).ravel()
+        entry = np.arange(length.sum())
+        entry += np.repeat(starts[chosen].ravel() - (np.cumsum(length) - length), length)
+        query = np.repeat(np.repeat(np.arange(len(chosen)), chosen.shape[1]), length)
+        place, label, weight = np.repeat(places.ravel(), length), labels[entry], weights[entry]
+        if left_out is not None:
+            own = left_out.rows[query]
+            mine = found.rows[query, place] == left_out.points[query]
+            mine &= label == self.labels[own]
+            weight = np.where(mine, weight - self.row_weights[own], weight)
+        return Ballots(query, place, label, np.repeat(votes.ravel(), length) * weight, rows[entry])
+
+    def _voters(self, found: Ranked, k: int, left_out: LeftOut | None) -> tuple[Ints, Floats]:
+        """Return the places of the points that vote (m, k), nearest first, and their votes."""
+        present = found.rows >= 0
+        if self.scales is None:
+            votes = neighbor_weights(found.distances, k, self.weights, present)
+            return np.broadcast_to(np.arange(votes.shape[1]), votes.shape), votes
+        scales = self.scales.scales[found.rows]
+        if left_out is not None and left_out.vanish.any():
+            gone = np.flatnonzero(left_out.vanish)
+            without = self.scales.without(left_out.points[gone])
+            scales[gone] = np.take_along_axis(without, found.rows[gone], axis=1)
+        return local_votes(found.distances, scales, k, present)
+
+
+@dataclass(frozen=True)
+class NumberMeans:
+    """Rows with targets (n, t) at points: each point has their total weight and mean."""
+
+    points: Points
+    targets: Floats
+    row_weights: Floats
+    weights: Weights
+
+    @cached_property
+    def pooled(self) -> tuple[Floats, Floats]:
+        """Weight (p,) and mean target (p, t) of each point."""
+        return self.points.means(self.targets, self.row_weights)
+
+    @property
+    def width(self) -> int:
+        return int(self.targets.shape[1])
+
+    def answers(self, found: Ranked, k: int, left_out: LeftOut | None = None) -> Floats:
+        """Return the mean targets (m, t) of the k nearest points, as without a row left out.
+
+        Points of weight 0, as rows on a cluster may be, count where all k weigh nothing.
+        """
+        total, mean = self.pooled
+        votes = neighbor_weights(found.distances, k, self.weights, found.rows >= 0)
+        weight, target = total[found.rows[:, :k]], mean[found.rows[:, :k]]
+        if left_out is not None:
+            query, place = np.nonzero(found.rows[:, :k] == left_out.points[:, None])
+            own = left_out.rows[query]
+            left = weight[query, place] - self.row_weights[own]
+            share = np.divide(self.row_weights[own], left, np.zeros_like(left), where=left > 0)
+            target[query, place] += share[:, None] * (target[query, place] - self.targets[own])
+            weight[query, place] = left
+        weighed = votes * weight
+        votes = np.where(weighed.sum(axis=1, keepdims=True) > 0, weighed, votes)
+        votes /= votes.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("mk,mkt->mt", votes, target))
