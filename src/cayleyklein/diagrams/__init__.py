@@ -1,8 +1,8 @@
 """Voronoi diagrams of curved metrics: power diagrams within the domain (paper §3.1)."""
 
-from cayleyklein.diagrams._meshes import Mesh
 from cayleyklein.diagrams._plane_cells import Boundary
 from cayleyklein.diagrams._planes import equivalent_balls
 from cayleyklein.diagrams._voronoi import CayleyKleinVoronoi, Triangulation
+from cayleyklein.diagrams.cut_outs import Mesh
 
 __all__ = ["Boundary", "CayleyKleinVoronoi", "Mesh", "Triangulation", "equivalent_balls"]

@@ -51,12 +51,16 @@ def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
     next_copy = np.full(len(original), -1)
     next_copy[rows[:-1][again]] = rows[1:][again]
     more = next_copy[alone[:, -1]]
-    grown = [
-        np.column_stack([sides[0], lone[:, 1]])[proper],
-        np.column_stack([sides[1], lone[:, 0]])[proper],
-        np.column_stack([alone, more])[more >= 0],
-    ]
-    return np.unique(np.sort(np.vstack(grown), axis=1), axis=0)
+    grown = [np.column_stack([sides[0], lone[:, 1]])[proper]]
+    if again.any():
+        grown.append(np.column_stack([sides[1], lone[:, 0]])[proper])
+        grown.append(np.column_stack([alone, more])[more >= 0])
+    found = np.sort(np.vstack(grown), axis=1)
+    n, k = len(original), found.shape[1]
+    if k * np.log2(n) >= 63:
+        return np.unique(found, axis=0)
+    powers = n ** np.arange(k)[::-1]  # a set as one number, which sorts faster than a row
+    return np.unique(found @ powers)[:, None] // powers % n
 
 
 def exchanges(sides: Ints, original: Ints) -> tuple[Ints, Bools]:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.diagrams._meshes import CutOut
 from cayleyklein.diagrams._power import Groups
+from cayleyklein.diagrams.cut_outs import CutOut
 from cayleyklein.diagrams.domains import in_ball
 
 NO_ARC = 1e-12  # an arc this close to a whole circle has length 0: rounding exchanged its ends

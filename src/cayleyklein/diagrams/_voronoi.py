@@ -12,7 +12,7 @@ from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
 from cayleyklein.diagrams import _plane_cells as plane_cells
 from cayleyklein.diagrams._diagram import Diagram
-from cayleyklein.diagrams._meshes import CutOut, cell_meshes
+from cayleyklein.diagrams.cut_outs import CutOut, cell_meshes
 from cayleyklein.diagrams.domains import ball_walls, window_corners, window_walls
 from cayleyklein.diagrams.labels import encode_labels
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
@@ -112,7 +112,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         if self.window is not None:
             return plane_cells.cells_in_window(self._cut_out())
         o, rho = self._chart.disc
-        center = int(self._cell_number[self._locator(-o[None] / rho)[0]])
+        center = int(np.argmax(self._A[self._cells] @ (-o / rho) + self._b[self._cells]))
         y, ends = np.asarray(self._disc_corners), self._ridges[1].members.reshape(-1, 2)
         pieces = plane_cells.cut_to_disc(y, self._power.cells.take(self._cells), center)
         segments = np.stack(plane_cells.cut_edges(*y[ends.T])[:2], axis=1)

@@ -6,14 +6,20 @@ so the minimising P of a cell is the mean of X over it, scaled back to length 1:
 of the geometry (Galperin 1993). The chord grows with the distance, so that the cells, too, are
 those of least energy: neither half of a step raises it.
 
-The parts of the polygon in the cells are cut into triangles, and integrals taken by Gauss
-quadrature in the Klein chart z, where cells are straight and dA = dz/σ³, σ² = 1 + K‖z‖².
+The parts of the polygon in the cells are cut into triangles. With P the point of the cell, the
+lifted corners P + D_i span a flat triangle of points V = P + Σ β_i D_i; the lifted triangle is
+X = V/N, N² = ⟨V, V⟩. With the squared chords c_i² of the corners from P, and e_ij² of the edges,
+
+    N² = 1 - Kg,   g = Σ β_i β_j e_ij² (i < j),   m = Σ β_i c_i²,
+    c² = (m - 2g/(1 + N))/N,   dA = det(V_1, V_2, V_3) dβ/N³.
+
+N is almost 1 wherever the triangle is, so that few nodes of Gauss quadrature serve.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -23,13 +29,16 @@ from sklearn.exceptions import ConvergenceWarning
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains
+from cayleyklein.diagrams.cut_outs import CutOut, fans
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import lifts
-from cayleyklein.meshes._polygon import read_region
+from cayleyklein.meshes._polygon import Region, read_region
 from cayleyklein.metrics import CurvedMetric
 
-GAUSS_NODES = 5  # along each side of a triangle: exact for polynomials of degree 8
-LARGEST_PIECE = 0.25  # longest edge of a triangle, times √|K|: areas are exact to 1e-10
+# Nodes of Gauss quadrature along the sides of a triangle whose longest edge, times √|K|, is at most
+# this: energies are then exact to 1e-9, areas to 1e-11. Flat integrands are of degree 2.
+LONGEST_EDGES = {4: 0.1, 5: 0.25}
+FLAT_NODES = 2
 
 Density = Callable[[Floats], ArrayLike]
 
@@ -130,10 +139,10 @@ def lloyd(
     known = density is None or callable(density)
     checks.expect(known, "density", density, "a function, or None")
     max_iter, tol = checks.as_count(max_iter, "max_iter"), checks.as_real(tol, "tol", "[0, 1)")
-    energy, masses, centroids = _integrate(x, metric, region.shape, density)
+    energy, masses, centroids = _integrate(x, region, density)
     energies, converged = [energy], False
     while not converged and len(energies) <= max_iter:
-        energy, *after = _integrate(centroids, metric, region.shape, density)
+        energy, *after = _integrate(centroids, region, density)
         converged = not energy < (1 - tol) * energies[-1]
         if energy > energies[-1]:  # by the rounding of a minimum
             break
@@ -149,73 +158,102 @@ def lloyd(
     return CentroidalVoronoi(x, np.array(energies), masses, converged, corners, metric)
 
 
-def _integrate(
-    x: Floats, metric: CurvedMetric, region: Any, density: Density | None
-) -> tuple[float, Floats, Floats]:
-    """Return the energy of points in a shapely shape, and masses and centroids of their cells."""
-    K, n = metric.curvature, len(x)
-    z, s = metric._inside(x, "points")
-    cell, pieces = _divide(*_cells(x, metric, region), K)
-    nodes, weights, own = _quadrature(cell, pieces)
-    sigma = np.sqrt(1 + K * np.einsum("ij,ij->i", nodes, nodes))
-    weights = weights / sigma**3
-    if density is not None:
-        values = checks.as_finite_array(density(metric.points(nodes)), "density(points)")
-        if values.shape != weights.shape or (values < 0).any():
-            raise InvalidInputError(
-                f"density must return one number ≥ 0 for each of the {len(nodes)} points it is "
-                f"given; got shape {values.shape}, smallest value {values.min(initial=math.inf):g}."
-            )
-        weights = weights * values
-    at, s_at = z[own], s[own]
-    spatial, rise = lifts.lift_difference(nodes - at, nodes, sigma * sigma, at, s_at, K)
-    sqchord = np.einsum("ij,ij->i", spatial, spatial) + K * rise * rise
-    sums = [np.bincount(own, weights * values, n) for values in (1.0, rise, *spatial.T)]
-    masses = sums[0].astype(np.float64)
-    share = 1 / np.where(masses > 0, masses, 1.0)  # a point without mass stays
-    up, step = sums[1] * share, np.stack(sums[2:], axis=1) * share[:, None]
+def _integrate(x: Floats, region: Region, density: Density | None) -> tuple[float, Floats, Floats]:
+    """Return the energy of points in a region, and masses and centroids of their cells."""
+    metric, n = region.metric, len(x)
+    K, (z, s) = metric.curvature, metric._inside(x, "points")
+    energy, sums = 0.0, np.zeros((n, 5))  # of dA, dA/N, D dA/N
+    weighted = density is not None
+    for count, own, corners, D, edges, double in _by_size(*_cells(x, region), x, metric, weighted):
+        beta, shares = _gauss_rule(count)
+        m = np.einsum("tci,tci,i->tc", D, D, [1.0, 1.0, K]) @ beta.T
+        g = edges @ (beta * np.roll(beta, -1, axis=1)).T
+        N = np.sqrt(1 - K * g)
+        mass = double[:, None] * shares / (N * N * N)
+        if density is not None and len(own):
+            V = beta @ lifts.lift(*metric._inside(corners, "polygon"))
+            mass = mass * _values(density, metric.points(V[..., :2] / V[..., 2:]))
+        energy += float((mass * (m - 2 * g / (1 + N)) / N).sum())
+        by_corner = (mass / N) @ beta
+        parts = mass.sum(axis=1), by_corner.sum(axis=1), *np.einsum("tc,tci->it", by_corner, D)
+        sums += np.stack([np.bincount(own, part, n) for part in parts], axis=1)
+    share = 1 / np.where(sums[:, 1] > 0, sums[:, 1], 1.0)  # a point without mass stays
+    up, step = sums[:, 4] * share, sums[:, 2:4] * share[:, None]
     # (z/σ + step)/(1/σ + K up) - z
     step = (step - K * up[:, None] * z) / (1 / np.sqrt(s) + K * up)[:, None]
-    centroids = x + step @ metric.inverse_factor.T
-    return float(weights @ sqchord), masses, centroids
+    return energy, sums[:, 0], x + step @ metric.inverse_factor.T
 
 
-def _cells(x: Floats, metric: CurvedMetric, region: Any) -> tuple[Ints, Floats]:
-    """Cut a region along the cells; return the point of each piece, and pieces (q, 3, 2) in z."""
+def _values(density: Density, nodes: Floats) -> Floats:
+    points = nodes.reshape(-1, 2)
+    values = checks.as_finite_array(density(points), "density(points)")
+    if values.shape != (len(points),) or (values < 0).any():
+        raise InvalidInputError(
+            f"density must return one number ≥ 0 for each of the {len(points)} points it is "
+            f"given; got shape {values.shape}, smallest value {values.min(initial=math.inf):g}."
+        )
+    return values.reshape(nodes.shape[:-1])
+
+
+def _cells(x: Floats, region: Region) -> tuple[Ints, Floats]:
+    """Cut a region along the cells; return the point of each piece, and the pieces (q, 3, 2)."""
     shapely = checks.require("shapely", "mesh")
-    diagram = CayleyKleinVoronoi(x, metric)
     # bisectors go on beyond a hyperbolic domain, and so a box around the region serves there too
-    diagram.window = domains.box_around(shapely.get_coordinates(region))
-    parts = shapely.constrained_delaunay_triangles(shapely.intersection(diagram.cells(), region))
-    triangles, cell = shapely.get_parts(parts, return_index=True)
-    corners = shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3]
-    return diagram.cell_generators[cell, 0], metric._coordinates(corners)
+    cut = CutOut.to_window(x, region.metric, domains.box_around(region.corners))
+    corners, cells = cut.to_points(cut.power.corners), cut.power.cells
+    real = np.flatnonzero(cells.sizes > 2)
+    cells = cells.take(real)
+    shapes = shapely.polygons(shapely.linearrings(corners[cells.members], indices=cells.keys))
+    shapely.prepare(region.shape)
+    inner = shapely.contains_properly(region.shape, shapes)
+    whole, cell = fans(cells.take(np.flatnonzero(inner)))
+    # rounding may exchange close corners
+    parts = shapely.intersection(shapely.convex_hull(shapes[~inner]), region.shape)
+    parts = shapely.constrained_delaunay_triangles(parts)
+    triangles, part = shapely.get_parts(parts, return_index=True)
+    at_edge = shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3]
+    own = np.append(real[inner][cell], real[~inner][part])
+    return own, np.concatenate([corners[whole], at_edge])
 
 
-def _divide(cell: Ints, pieces: Floats, K: float) -> tuple[Ints, Floats]:
-    """Cut triangles in z into four until they are small in the metric."""
-    if K == 0 or not len(cell):
-        return cell, pieces
-    after = np.roll(pieces, -1, axis=1)
-    s, s_after = (1 + K * np.einsum("tki,tki->tk", z, z) for z in (pieces, after))
-    D, rise = lifts.lift_difference(pieces - after, pieces, s, after, s_after, K)
-    sqchords = np.einsum("tki,tki->tk", D, D) + K * rise * rise
-    large = sqchords.max(axis=1) > LARGEST_PIECE**2 / abs(K)
-    a, b, c = np.moveaxis(pieces[large], 1, 0)
-    ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
-    four = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
-    quarters = np.concatenate([np.stack(three, axis=1) for three in four])
-    cells, small = _divide(np.tile(cell[large], 4), quarters, K)
-    return np.append(cell[~large], cells), np.concatenate([pieces[~large], small])
+def _by_size(
+    own: Ints, corners: Floats, x: Floats, metric: CurvedMetric, weighted: bool
+) -> Iterator[tuple[int, Ints, Floats, Floats, Floats, Floats]]:
+    """Yield triangles by the number of nodes that they need; larger ones are cut into four.
+
+    With each go its D_i (3, 3), the squared chords of its edges (3,) and its det(V_1, V_2, V_3).
+    """
+    K, most = metric.curvature, max(LONGEST_EDGES)
+    u = metric._apply(corners - x[own, None])
+    (z, s), ends = metric._inside(x, "points"), metric._inside(corners, "polygon")
+    spatial, rise = lifts.lift_difference(u, *ends, z[own, None], s[own, None], K)
+    D = np.concatenate([spatial, rise[..., None]], axis=2)
+    across = D - np.roll(D, -1, axis=1)
+    edges = np.einsum("tci,tci,i->tc", across, across, [1.0, 1.0, K])
+    double = np.abs(np.linalg.det(u[:, 1:] - u[:, :1])) / np.sqrt(ends[1]).prod(axis=1)
+    found = own, corners, D, edges, double
+    if K == 0:
+        yield most if weighted else FLAT_NODES, *found
+        return
+    sizes, shortest = np.sqrt(abs(K) * edges.max(axis=1)), -1.0
+    for count, longest in LONGEST_EDGES.items():
+        if not weighted or count == most:
+            fits = (sizes > shortest) & (sizes <= longest)
+            yield count, *(part[fits] for part in found)
+            shortest = longest
+    large = sizes > longest
+    if large.any():
+        a, b, c = np.moveaxis(corners[large], 1, 0)
+        ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
+        four = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        quarters = np.concatenate([np.stack(three, axis=1) for three in four])
+        yield from _by_size(np.tile(own[large], 4), quarters, x, metric, weighted)
 
 
-def _quadrature(cell: Ints, pieces: Floats) -> tuple[Floats, Floats, Ints]:
-    """Return nodes (q, 2), weights (q,) and cells (q,) of Gauss quadrature over triangles."""
-    nodes, weights = np.polynomial.legendre.leggauss(GAUSS_NODES)
+@cache
+def _gauss_rule(count: int) -> tuple[Floats, Floats]:
+    """Return barycentric nodes (q, 3) of Gauss quadrature over a triangle, and weights (q,)."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
     u, v = (grid.ravel() for grid in np.meshgrid((nodes + 1) / 2, (nodes + 1) / 2))
     # a square collapsed onto the triangle: u from the first corner, v along the opposite side
-    barycentric = np.stack([1 - u, u * (1 - v), u * v], axis=1)
-    weight = u * np.outer(weights, weights).ravel() / 4
-    double = np.abs(np.linalg.det(pieces[:, 1:] - pieces[:, :1]))
-    found = np.einsum("kc,tci->tki", barycentric, pieces).reshape(-1, 2)
-    return found, np.outer(double, weight).ravel(), np.repeat(cell, len(weight))
+    return np.stack([1 - u, u * (1 - v), u * v], axis=1), u * np.outer(weights, weights).ravel() / 4

@@ -5,16 +5,26 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.diagrams._planes import LocalChart
+from cayleyklein.diagrams._planes import LocalChart, local_planes
 from cayleyklein.diagrams._power import Groups, PowerDiagram
+from cayleyklein.diagrams.domains import window_walls
+from cayleyklein.metrics import CurvedMetric
 
 
 class CutOut:
+    """The diagram of planes ⟨A_i, w⟩ + b_i within walls ⟨N, w - origin⟩ ≤ r."""
+
     def __init__(
         self, chart: LocalChart, A: Floats, b: Floats, origin: Floats, N: Floats, r: Floats
     ) -> None:
         self.chart, self.A, self.N, self.origin = chart, A, N, origin  # y of x is w - origin
         self.power = PowerDiagram(A, b + A @ origin, N, r)
+
+    @classmethod
+    def to_window(cls, points: Floats, metric: CurvedMetric, window: Floats) -> "CutOut":
+        """Return the diagram of order 1 of points, within a window in x."""
+        chart, A, b = local_planes(points, metric)
+        return cls(chart, A, b, *window_walls(chart, window))
 
     def to_points(self, y: Floats) -> Floats:
         return self.chart.to_points(y + self.origin)
@@ -53,7 +63,7 @@ def cell_meshes(cut: CutOut) -> list[Mesh]:
     wall = pairs[:, 1] >= power.n
     slopes = np.vstack([cut.A, cut.N])
     outward = slopes[pairs[:, 1]] - np.where(wall[:, None], 0.0, slopes[pairs[:, 0]])
-    triangles, ridge = _fans(polygons)
+    triangles, ridge = fans(polygons)
     at = power.corners[triangles]
     normal = np.cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 0])
     # seen from outside in the chart, which may be a mirror image of x
@@ -72,7 +82,7 @@ def cell_meshes(cut: CutOut) -> list[Mesh]:
     return meshes
 
 
-def _fans(polygons: Groups) -> tuple[Ints, Ints]:
+def fans(polygons: Groups) -> tuple[Ints, Ints]:
     """Cut polygons into triangles from their first corner; return triangles and their polygons."""
     key, place = polygons.keys, np.arange(len(polygons.members))
     place = place - polygons.starts[key]
