@@ -158,6 +158,26 @@ def test_numbers_are_predicted_as_the_code_does(tmp_path, monkeypatch, capsys):
     assert about.startswith(f"R² {float(capsys.readouterr().out.split()[-1]):.3f} on test rows")
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("numbers", [False, True])
+def test_the_kernel_machine_is_that_of_the_code(numbers, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    content = numbers_table()
+    (tmp_path / "numbers.csv").write_bytes(content)
+    table = prepare(read_source(content, "numbers.csv"), "target") if numbers else TWO
+    state = LearnState("upload" if numbers else "wine", model="kernel", geometry="hyperbolic")
+    messages = told(state.task(table))
+    assert "Weighing" in " ".join(m.texts.get("state", "") for m in messages)
+    picture, results, about = panels(messages)["curved"]
+    exec(compile(learn_code(state, table), "learn.py", "exec"), {})
+    score = float(capsys.readouterr().out.split()[-1])
+    assert about.startswith(f"R² {score:.3f}" if numbers else f"{score:.1%} of test rows right")
+    assert "a sum of" in about
+    assert messages[-2].texts["title-curved"] == "Kernel machine: curved metric, learned"
+    assert sum(weight for _, weight in results["weights"]) == pytest.approx(1)
+    assert len(picture["neighbors"]) == len(table.y)
+
+
 def test_a_large_table_is_sampled_and_says_so(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = numbers_table(4000)
@@ -254,3 +274,18 @@ def test_a_model_is_that_of_the_command(tmp_path):
     fitted = TableClassifier(5, geometry="elliptic", random_state=0).fit(WINE.rows, WINE.labels)
     assert (loaded.predict(WINE.rows) == fitted.predict(WINE.rows)).all()
     assert loaded.target_ == "class"
+
+
+@pytest.mark.parametrize("model", ["neighbors", "kernel"])
+def test_a_model_of_numbers_is_saved(model, tmp_path):
+    pytest.importorskip("skops")
+    from cayleyklein.tables import TableRegressor, load_model
+
+    table = prepare(read_source(numbers_table(60), "numbers.csv"), "target")
+    (news,) = told(FitTask(table, "flat", "auto", model), make_model)
+    (tmp_path / "numbers.ckm").write_bytes(news.model)
+    loaded = load_model(tmp_path / "numbers.ckm")
+    fitted = TableRegressor(geometry="flat", model=model, random_state=0)
+    fitted.fit(table.rows, table.labels)
+    assert loaded.predict(table.rows) == pytest.approx(fitted.predict(table.rows))
+    assert loaded.target_ == "target"

@@ -11,29 +11,41 @@ import numpy as np
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.model_selection import train_test_split
 
+from cayleyklein import tables
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._processes import News, Tell, ending
 from cayleyklein.app._state import PlaneState, plural
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
+from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import Progress
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import sections
 from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
 from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
-from cayleyklein.tables import TableClassifier, save_model
 
 TEST_PART = 0.3
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
 PANEL_NAMES = {"before": "Plain k-NN, nothing learned", "flat": "Flat metric, learned"}
 PANEL_NAMES["curved"] = "Curved metric, learned"
+ESTIMATOR_KINDS: dict[tuple[str, bool], Any] = {  # by model, and whether numbers are predicted
+    ("neighbors", False): CurvedKNeighborsClassifier,
+    ("neighbors", True): CurvedKNeighborsRegressor,
+    ("kernel", False): CurvedKernelClassifier,
+    ("kernel", True): CurvedKernelRegressor,
+}
 N_PARTS = {"auto": 3, "product": 3, "mixed": 2}  # metrics that are learned one after the other
 N_PASSES = 4
 CHOOSING = {  # messages before the fit that is shown
-    "auto": "Comparing a product with plain neighbours on held-out training rows…",
-    "mixed": "Choosing the shares of the two parts on held-out training rows…",
+    ("neighbors", "auto"): "Comparing a product with plain neighbours on held-out training rows…",
+    ("neighbors", "mixed"): "Choosing the shares of the two parts on held-out training rows…",
 }
+PART_WORDS = {  # of a kernel model, in words
+    "metric": "kernel in the metric", "columns": "kernel in the columns",
+    "neighbors": "votes in the metric", "plain": "plain votes",
+}  # fmt: skip
+WEIGHING = "Weighing kernel machines and votes on held-out training rows…"
 WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
 GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
 NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
@@ -44,6 +56,13 @@ class FitTask(NamedTuple):
     table: PreparedTable
     geometry: str
     n_neighbors: int | str
+    model: str = "neighbors"
+
+
+def make_estimator(task: FitTask, **given: Any) -> Any:
+    """Make the estimator of the page, unfitted: the one place where it is chosen."""
+    kind = ESTIMATOR_KINDS[task.model, task.table.is_regression]
+    return kind(n_neighbors=task.n_neighbors, **given)
 
 
 class RowPictures:
@@ -78,21 +97,16 @@ class RowPictures:
 
 def make_model(task: FitTask, tell: Tell) -> None:
     table = task.table
+    kind = tables.TableRegressor if table.is_regression else tables.TableClassifier
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        model = TableClassifier(task.n_neighbors, geometry=task.geometry, random_state=PAGE_SEED)
-        model.fit(table.rows, table.labels)
+        options: Any = {"model": task.model, "geometry": task.geometry, "random_state": PAGE_SEED}
+        model: Any = kind(task.n_neighbors, **options).fit(table.rows, table.labels)
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
-        save_model(model, path)
+        tables.save_model(model, path)
         about = f"learned from {plural(len(table.rows), 'row')}, {_describe(model.metric_)}"
         tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
-
-
-def make_estimator(task: FitTask, **given: Any) -> Any:
-    """Make the estimator of the page, unfitted: the one place where it is chosen."""
-    kind = CurvedKNeighborsRegressor if task.table.is_regression else CurvedKNeighborsClassifier
-    return kind(task.n_neighbors, **given)
 
 
 def explain_choice(choice: Any) -> str:
@@ -101,7 +115,8 @@ def explain_choice(choice: Any) -> str:
     sign = -1 if name == "R²" else 1
     ranked = sorted(choice.trials, key=lambda trial: sign * trial.scores[name])
     mine = next(trial for trial in ranked if trial.name == choice.chosen)
-    told = {trial.name: f"{trial.name} ({name} {trial.scores[name]:.3f})" for trial in ranked}
+    short = {t.name: "Adding all" if " + " in t.name else t.name for t in ranked}  # of parts
+    told = {t.name: f"{short[t.name]} ({name} {t.scores[name]:.3f})" for t in ranked}
     start = f"{told[mine.name]} was chosen on training rows held out for it"
     if len(ranked) == 1:
         return f"{start}."
@@ -116,7 +131,7 @@ def fit_and_compare(task: FitTask, tell: Tell) -> None:
         warnings.simplefilter("always")
         bench = _Bench(task, tell)
         plain = CurvedMetric(factor=standard_factor(bench.X_train))
-        bench.show("before", bench.fit(metric=plain), "standardised columns")
+        bench.show("before", bench.vote(plain), "standardised columns")
         bench.learn("flat", "flat")
         bench.learn("curved", task.geometry)
     told = [w for w in caught if not issubclass(w.category, DeprecationWarning)]
@@ -129,86 +144,105 @@ class _Bench:
         self.train, self.test = train_and_test(task.table)
         self.X_train, self.y_train = self.X[self.train], y[self.train]
         self.X_test, self.y_test = self.X[self.test], y[self.test]
-        self._parts = 0
         self.rows = RowPictures(task.table)
         pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:WATCHED]
         self.watched = self.X_test[pick], self.y_test[pick]
         self._first_loss: dict[str, float] = {}
         self._last: dict[str, int] = {}
 
+    def vote(self, metric: Metric) -> Any:
+        votes = make_estimator(self.task._replace(model="neighbors"), metric=metric)
+        return votes.fit(self.X_train, self.y_train)
+
     def learn(self, place: str, geometry: str) -> None:
+        first, kernel, n_begun = place == "flat", self.task.model == "kernel", 0
+        step = f"Step {2 if first else 3} of 3: "
+
         def report(progress: Progress) -> None:
+            nonlocal n_begun
             name, K = progress.part.split(",")[0], progress.metric.curvature
             accuracy = None
             with suppress(CayleyKleinError):  # an iterate may leave rows outside its domain
-                accuracy = self.fit(metric=progress.metric).score(*self.watched)
+                accuracy = self.vote(progress.metric).score(*self.watched)
             steps: list[list[Any]] = []
             again = progress.iteration <= self._last.get(name, -1)  # another part, or fit
-            self._parts += again or not self._parts
+            n_begun += again or not n_begun
             if again:
                 self._first_loss.pop(name)
                 steps.append([name, None, None, None])
             self._last[name] = progress.iteration
             relative = progress.loss / self._first_loss.setdefault(name, progress.loss or 1.0)
             steps.append([name, relative, K, accuracy])
-            first = place == "flat"
             n_parts = 1 if first else N_PARTS.get(geometry, 1)
-            done = (self._parts - 1 + min(progress.n_pass, N_PASSES) / N_PASSES) / n_parts
+            done = (n_begun - 1 + min(progress.n_pass, N_PASSES) / N_PASSES) / n_parts
             share = 0.3 * done if first else 0.3 + 0.7 * min(done, 1.0)
-            step = f"Step {2 if first else 3} of 3: {PANEL_NAMES[place].lower()}"
-            part = f"metric {min(self._parts, n_parts)} of {n_parts}, " if n_parts > 1 else ""
-            state = f"{step}; {part}pass {progress.n_pass} of up to {N_PASSES}; {share:.0%} done."
+            part = f"metric {min(n_begun, n_parts)} of {n_parts}, " if n_parts > 1 else ""
+            state = f"{step}{PANEL_NAMES[place].lower()}; {part}pass {progress.n_pass} of up to "
+            state += f"{N_PASSES}; {share:.0%} done.{f' {WEIGHING}' if kernel else ''}"
             said = "not measured" if accuracy is None else f"{accuracy:.1%}"
             live = f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
             score = "R²" if self.task.table.is_regression else "accuracy"
             live += f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
             self.tell(News({"live": live, "state": state, "share": f"{share:.2f}"}, tuple(steps)))
 
-        self._parts = 0
-        if geometry in CHOOSING:
-            self.tell(News({"state": f"Step 3 of 3: {CHOOSING[geometry]}", "share": "0.30"}))
-        model = self.fit(geometry=geometry, random_state=PAGE_SEED, callback=report)
+        wait = WEIGHING if kernel else CHOOSING.get((self.task.model, geometry))
+        if wait:
+            self.tell(News({"state": step + wait, "share": "0.05" if first else "0.30"}))
+        model = make_estimator(
+            self.task, geometry=geometry, random_state=PAGE_SEED, callback=report
+        ).fit(self.X_train, self.y_train)
         summary, choice = _describe(model.metric_), model.selection_
-        assert choice is not None
-        if choice.trials:
+        if choice and choice.trials:
             summary += f". {explain_choice(choice)}"
-        plain, flat = choice.chosen.endswith("k-NN"), model.metric_.geometry == "flat"
-        title = PANEL_NAMES["before" if plain else "flat" if flat else place]
-        self.show(place, model, summary, choice.trials, title)
-
-    def fit(self, **given: Any) -> Any:
-        return make_estimator(self.task, **given).fit(self.X_train, self.y_train)
+        plain = bool(choice) and choice.chosen.endswith("k-NN")
+        title = PANEL_NAMES["flat" if model.metric_.geometry == "flat" else place]
+        if kernel:
+            title = f"Kernel machine: {title.lower()}"
+        elif plain:
+            title = PANEL_NAMES["before"]
+        self.show(place, model, summary, choice.trials if choice else (), title)
 
     def show(
         self, place: str, model: Any, summary: str, trials: Sequence[Any] = (), title: str = ""
     ) -> None:
-        rows, table, metric = self.rows, self.task.table, model.metric_
-        said, title = model.predict(self.X_test), title or PANEL_NAMES[place]
+        rows, table, title = self.rows, self.task.table, title or PANEL_NAMES[place]
+        said = model.predict(self.X_test)
         codes, true = table.codes_of(said), table.y[self.test]
         wrong = np.zeros(len(self.X), dtype=bool)
         wrong[self.test] = (codes != true) & (not table.is_regression)
         near, distances = self._neighbors(model, rows.drawn)
-        lines, planes = self._on_the_plane(metric)
+        lines, planes = self._on_the_plane(model)
         picture = rows.picture([self._regions(model), *lines], wrong)
         picture |= {"neighbors": near.tolist(), "distances": distances}
         picture |= {"places": rows.shown[near.ravel()], "wrong": wrong[rows.drawn]}
-        weights = zip(table.columns, metric.feature_weights(self.X_train).tolist(), strict=True)
+        is_kernel = hasattr(model, "part_shares_")
+        shares = (
+            model.feature_weights() if is_kernel else model.metric_.feature_weights(self.X_train)
+        )
+        weights = zip(table.columns, shares.tolist(), strict=True)
         counts = confusion_matrix(true, codes, labels=range(len(table.classes))).tolist()
-        caption = f"{title}, on test rows"
         results = {
-            "confusion": {"caption": caption, "names": table.classes, "counts": counts},
+            "confusion": {
+                "caption": f"{title}, on test rows", "names": table.classes, "counts": counts
+            },
             "weights": sorted(weights, key=lambda pair: -pair[1]),
             "trials": [(t.name, t.n_neighbors, list(t.scores.items())) for t in trials],
             "planes": planes,
             "curves": {} if table.is_regression else self._curves(model),
-        }
-        k = int(model.n_neighbors_)
+        }  # fmt: skip
         good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         if table.is_regression:
             error = np.mean(np.abs(said - self.y_test))
             good = f"R² {model.score(self.X_test, self.y_test):.3f} on test rows"
             good += f", off by {error:.3g} on average"
-        votes = f"{plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
+        if is_kernel:
+            parts = sorted(model.part_shares_.items(), key=lambda part: -part[1])
+            votes = "a sum of " + ", ".join(
+                f"{share:.0%} {PART_WORDS[name]}" for name, share in parts
+            )
+        else:
+            k = int(model.n_neighbors_)
+            votes = f"{plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
         texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
             one.callback = None  # it belongs to this process
@@ -220,7 +254,7 @@ class _Bench:
         chances = model.predict_proba(self.X_test)
         top, right = chances.max(axis=1), model.classes_[chances.argmax(axis=1)] == self.y_test
         bins = np.minimum((top * N_BINS).astype(int), N_BINS - 1)
-        used = [bins == b for b in range(N_BINS) if (bins == b).any()]
+        used = [bins == b for b in np.unique(bins)]
         told = np.array([[top[mine].mean(), right[mine].mean()] for mine in used])
         gap = sum(mine.mean() * abs(x - y) for mine, (x, y) in zip(used, told, strict=True))
         curves, areas, grid = [], [], np.linspace(0, 1, 101)
@@ -230,17 +264,16 @@ class _Bench:
                 miss, hit, _ = roc_curve(is_one, chance)
                 curves.append(np.interp(grid, miss, hit))
                 areas.append(roc_auc_score(is_one, chance))
-        mean = np.column_stack([grid, np.mean(curves, axis=0)])
+        mean = np.vstack([[0.0, 0.0], np.column_stack([grid, np.mean(curves, axis=0)])])
         diagonal = Shape("line", np.array([[0.0, 0.0], [1.0, 1.0]]), "soft", 1.0, (4, 4))
-        marks = Shape("marks", told, "flat", 4.0)
-        lines = {"calibration": [diagonal, Shape("line", told, "flat", 2.0), marks]}
-        lines["roc"] = [diagonal, Shape("line", np.vstack([[0.0, 0.0], mean]), "flat", 2.0)]
-        said = f"What is said and what is so differ by {gap:.1%} on average."
+        lines = {"calibration": [Shape("line", told, "flat", 2.0), Shape("marks", told, "flat", 4)]}
+        lines["roc"] = [Shape("line", mean, "flat", 2.0)]
         rest = "" if len(model.classes_) == 2 else ", each class against the rest, averaged"
-        texts = {"calibration": said, "roc": f"Area under the curve {np.mean(areas):.3f}{rest}."}
+        texts = {"calibration": f"What is said and what is so differ by {gap:.1%} on average."}
+        texts["roc"] = f"Area under the curve {np.mean(areas):.3f}{rest}."
         return {
-            name: {"shapes": [s._asdict() for s in lines[name]], "text": texts[name]}
-            for name in texts
+            name: {"shapes": [s._asdict() for s in (diagonal, *shapes)], "text": texts[name]}
+            for name, shapes in lines.items()
         }
 
     def _regions(self, model: Any) -> dict[str, Any]:
@@ -258,8 +291,7 @@ class _Bench:
 
     def _predict(self, model: Any, spots: Floats) -> Ints:
         X = self.rows.section.embed(spots.reshape(-1, 2))
-        inside = np.asarray(model.metric_.contains(X))
-        codes = np.full(len(X), -1, dtype=np.intp)
+        inside, codes = _inside(model, X), np.full(len(X), -1, dtype=np.intp)
         if inside.any():
             codes[inside] = self.task.table.codes_of(model.predict(X[inside]))
         return codes.reshape(spots.shape[:-1])
@@ -267,7 +299,7 @@ class _Bench:
     def _neighbors(self, model: Any, rows: Ints) -> tuple[Ints, Floats]:
         k = min(NEIGHBORS_SHOWN, len(self.train) - 1)
         found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
-        inside = np.asarray(model.metric_.contains(self.X[rows]))
+        inside = _inside(model, self.X[rows])
         if not inside.any():
             return found, far
         distances, nearest = model.kneighbors(self.X[rows[inside]], n_neighbors=k + 1)
@@ -278,16 +310,16 @@ class _Bench:
         found[inside], far[inside] = (a[keep].reshape(-1, k) for a in (nearest, distances))
         return found, far
 
-    def _on_the_plane(self, metric: Metric) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    def _on_the_plane(self, model: Any) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
         lines, planes, shown = [], [], self.rows.shown
         pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
-        circle = unit_circle(257)
-        for part in _parts(metric):
+        for part, _ in () if _of_ranks(model) else terms_of(model.metric_):
             try:
                 here: Any = self.rows.section.restrict(part)
             except NotRepresentableError:  # it has no section on this plane
                 continue
             size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
+            circle = unit_circle(257)
             lines.append(Shape("line", here.points(size * circle), "soft", 1.4, (6, 4)))
             if here.domain is not None:
                 lines.append(Shape("line", here.domain.from_euclidean(circle), "ink", 2.4))
@@ -302,9 +334,14 @@ def train_and_test(table: PreparedTable) -> list[Ints]:
     return list(train_test_split(np.arange(len(table.y)), **options))
 
 
+def _of_ranks(model: Any) -> bool:
+    return getattr(model, "columns_", "") == "ranks"  # whose metric is not one of the rows
+
+
+def _inside(model: Any, X: Floats) -> Bools:
+    return np.asarray(_of_ranks(model) | np.asarray(model.metric_.contains(X)))
+
+
 def _describe(metric: Metric) -> str:
-    return f"{metric.geometry}, K = {', '.join(f'{m.curvature:.3g}' for m in _parts(metric))}"
-
-
-def _parts(metric: Any) -> Sequence[CurvedMetric]:
-    return [metric] if isinstance(metric, CurvedMetric) else metric.metrics
+    parts = ", ".join(f"{part.curvature:.3g}" for part, _ in terms_of(metric))
+    return f"{metric.geometry}, K = {parts}"

@@ -27,10 +27,14 @@ GEOMETRY_NAMES = {
     "mixed": "mixed: elliptic + hyperbolic",
     "flat": "flat, K = 0",
 }
-NEIGHBOR_CHOICES = ("auto", "1", "3", "5", "7", "11", "15", "25")
+MODEL_NAMES = {
+    "neighbors": "votes of the nearest rows",
+    "kernel": "kernel machines and votes, added",
+}
+NEIGHBOR_NAMES = {"auto": "automatic"} | {k: k for k in ("1", "3", "5", "7", "11", "15", "25")}
 UPLOAD, POINTS = "upload", "points"
-OPTIONS = {"geometry": tuple(GEOMETRY_NAMES), "neighbors": NEIGHBOR_CHOICES}
-OPTIONS |= {"data": (*loaders.BUNDLED, UPLOAD, POINTS)}
+OPTIONS = {"model": MODEL_NAMES, "geometry": GEOMETRY_NAMES, "neighbors": NEIGHBOR_NAMES}
+DATA = (*loaders.BUNDLED, UPLOAD, POINTS)
 PREVIEW, MOST_PREDICTED = 5, 1000  # rows of a preview, and to predict at once
 
 
@@ -41,6 +45,7 @@ class LearnState:
     data: str = "wine"
     target: str = ""
     drop: tuple[int, ...] = ()
+    model: str = "neighbors"
     geometry: str = "auto"
     neighbors: str = "auto"
     points: str = ""
@@ -49,8 +54,9 @@ class LearnState:
         as_choice(name[:SHOWN], "name", tuple(vars(self)))
         changed: dict[str, Any] = {name: value}
         if name in OPTIONS:
-            as_choice(value[:SHOWN], name, OPTIONS[name])
-        if name == "data":
+            as_choice(value[:SHOWN], name, tuple(OPTIONS[name]))
+        elif name == "data":
+            as_choice(value[:SHOWN], name, DATA)
             changed |= {"target": "", "drop": ()}
         elif name == "points":
             _tables.points_source(value)  # checks them
@@ -60,6 +66,10 @@ class LearnState:
                 raise InvalidInputError(f"drop must be numbers of columns; got {value[:20]!r}.")
             changed["drop"] = tuple(sorted({int(part) for part in parts}))
         return replace(self, **changed)
+
+    def task(self, table: PreparedTable) -> _fitting.FitTask:
+        k = self.neighbors if self.neighbors == "auto" else int(self.neighbors)
+        return _fitting.FitTask(table, self.geometry, k, self.model)
 
     @property
     def query(self) -> str:
@@ -77,28 +87,16 @@ class LearnState:
 
 
 def learn_code(state: LearnState, table: PreparedTable) -> str:
-    source = table.source
-    if source.kind == "bundled":
-        used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
-        load = ["import numpy as np", f"from cayleyklein.datasets import load_{source.name}"]
-        read = [f"data = load_{source.name}()"]
-        read += ["X, y = data.data, np.array(data.target_names, dtype=str)[data.target]"]
-        read += [f"X = X[:, {used}]"] if table.dropped else []
-    else:
-        names = "TableEncoder, read_table" + ("" if table.is_regression else ", split_target")
-        load = [f"from cayleyklein.tables import {names}"]
-        read = _reading_code(table)
-    votes = "" if state.neighbors == "auto" else f"{state.neighbors}, "
-    kind = type(_fitting.make_estimator(_fitting.FitTask(table, "flat", 1))).__name__
-    same = "" if table.is_regression else "stratify=y, "
+    kind = type(_fitting.make_estimator(state.task(table))).__name__
+    votes = "" if state.neighbors == "auto" else f"n_neighbors={state.neighbors}, "
+    same, seed = "" if table.is_regression else "stratify=y, ", _fitting.PAGE_SEED
     lines = [
-        *load,
+        *_reading_code(table),
         "from sklearn.model_selection import train_test_split",
         f"from cayleyklein import {kind}",
-        *read,
         "X_train, X_test, y_train, y_test = train_test_split(",
-        f"    X, y, test_size={_fitting.TEST_PART}, {same}random_state={_fitting.PAGE_SEED})",
-        f'model = {kind}({votes}geometry="{state.geometry}", random_state={_fitting.PAGE_SEED})',
+        f"    X, y, test_size={_fitting.TEST_PART}, {same}random_state={seed})",
+        f'model = {kind}({votes}geometry="{state.geometry}", random_state={seed})',
         "model.fit(X_train, y_train)",
         "print(model.metric_, model.score(X_test, y_test))",
     ]
@@ -107,25 +105,31 @@ def learn_code(state: LearnState, table: PreparedTable) -> str:
 
 def _reading_code(table: PreparedTable) -> list[str]:
     source, target = table.source, table.target
+    if source.kind == "bundled":
+        used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
+        return [
+            "import numpy as np",
+            f"from cayleyklein.datasets import load_{source.name}",
+            f"data = load_{source.name}()",
+            "X, y = data.data, np.array(data.target_names, dtype=str)[data.target]",
+            *([f"X = X[:, {used}]"] if table.dropped else []),
+        ]
     drop = f"drop={list(table.dropped)}" if table.dropped else ""
+    text = "" if table.is_regression else f", text=[{target!r}]"
     header = "" if source.header else ", header=False"
+    read = [
+        "import numpy as np",
+        "from cayleyklein.tables import TableEncoder, read_table, split_target",
+        f"table = read_table({source.name!r}{text}{header})",
+    ]
     if table.is_regression:
-        read = [
-            f"table = read_table({source.name!r}{header})",
-            f"table = table[table[{target!r}].notna()]",
-            f"rows, y = table.drop(columns={target!r}), table[{target!r}].to_numpy()",
-        ]
+        read += [f"table = table[table[{target!r}].notna()]"]
+        read += [f"rows, y = table.drop(columns={target!r}), table[{target!r}].to_numpy()"]
     else:
-        read = [
-            f"table = read_table({source.name!r}, text=[{target!r}]{header})",
-            f"rows, y, _ = split_target(table, {target!r})",
-            "y = y.astype(str)",
-        ]
-    n_known = int(source.frame[target].notna().sum())
-    if n_known > _tables.SAMPLED:
+        read += [f"rows, y, _ = split_target(table, {target!r})", "y = y.astype(str)"]
+    if int(source.frame[target].notna().sum()) > _tables.SAMPLED:
         seed, most = _tables.TABLE_SEED, _tables.SAMPLED
-        pick = f"np.sort(np.random.default_rng({seed}).permutation(len(y))[:{most}])"
-        read = ["import numpy as np", *read, f"pick = {pick}"]
+        read += [f"pick = np.sort(np.random.default_rng({seed}).permutation(len(y))[:{most}])"]
         read += ["rows, y = rows.iloc[pick], y[pick]"]
     return [*read, f"X = TableEncoder({drop}).fit_transform(rows)"]
 
@@ -269,15 +273,11 @@ class LearnSession:
         self._run(_fitting.fit_and_compare)
 
     def do_model(self) -> None:
-        if self.table.is_regression:
-            raise InvalidInputError("Models of numbers are not saved here yet; use the code below.")
         self._run(_fitting.make_model)
 
     def _run(self, work: Any) -> None:
         self._not_while_fitting()
-        k = self.state.neighbors
-        task = _fitting.FitTask(self.table, self.state.geometry, k if k == "auto" else int(k))
-        self.fit = _processes.FitProcess(work, task, self.slots)
+        self.fit = _processes.FitProcess(work, self.state.task(self.table), self.slots)
         self.texts["state"] = "Waiting for a free place…"
         self._look()
 
@@ -317,12 +317,8 @@ class LearnSession:
         del columns[source.columns.index(table.target)]
         answer: dict[str, Any] = {
             "choices": vars(state),
-            "options": {
-                "data": data,
-                "target": [[name, name[:SHOWN]] for name in source.targets],
-                "geometry": [list(item) for item in GEOMETRY_NAMES.items()],
-                "neighbors": [[k, "automatic" if k == "auto" else k] for k in NEIGHBOR_CHOICES],
-            },
+            "options": {name: list(names.items()) for name, names in OPTIONS.items()}
+            | {"data": data, "target": [[name, name[:SHOWN]] for name in source.targets]},
             "columns": columns,
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
             "preview": self._preview() if self._fresh else None,

@@ -33,27 +33,42 @@ Tell = Callable[[News], None]
 Work = Callable[[Any, Tell], None]
 
 
+class Apart:
+    """A process and the end of a pipe from it, which it gets as its first argument."""
+
+    def __init__(self, function: Callable[..., None], *given: Any) -> None:
+        context = _context()
+        self.inbox, outbox = context.Pipe(duplex=False)
+        self.process = context.Process(target=function, args=(outbox, *given), daemon=True)
+        self.process.start()
+        outbox.close()  # so that its end is seen here when the process ends
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.join(timeout=1.0)
+        self.inbox.close()
+
+
 class FitProcess:
     def __init__(self, work: Work, task: Any, slots: threading.Semaphore) -> None:
         self._given, self._slots = (work, task), slots
-        self.process: Any = None
+        self._apart: Apart | None = None
+
+    @property
+    def process(self) -> Any:
+        return self._apart and self._apart.process
 
     def poll(self) -> list[News]:
         """Return the news since the last call; start the fit when its turn comes."""
-        if self.process is None:
+        if self._apart is None:
             if not self._slots.acquire(blocking=False):
                 return []
-            context = _context()
-            self._inbox, outbox = context.Pipe(duplex=False)
-            self.process = context.Process(target=_work, args=(*self._given, outbox), daemon=True)
-            self.process.start()
-            outbox.close()  # so that its end is seen here when the process ends
-            self._begun = time.monotonic()
+            self._apart, self._begun = Apart(_work, *self._given), time.monotonic()
             return [News({"state": "Fitting…"})]
         alive, found = self.process.is_alive(), []
         with suppress(EOFError, OSError):
-            while self._inbox.poll():
-                found.append(self._inbox.recv())
+            while self._apart.inbox.poll():
+                found.append(self._apart.inbox.recv())
         if not found and not alive:
             return [ending("The fit ended without a result.")]
         if time.monotonic() - self._begun > LONGEST:
@@ -61,10 +76,8 @@ class FitProcess:
         return found
 
     def end(self) -> None:
-        if self.process is not None:
-            self.process.terminate()
-            self.process.join(timeout=1.0)
-            self._inbox.close()
+        if self._apart is not None:
+            self._apart.end()
             self._slots.release()
 
 
@@ -75,18 +88,13 @@ def warm_up() -> None:
 
 def run_apart(seconds: float, function: Callable[..., Any], *given: Any) -> Any:
     """Return what a function returns in a process of its own, which is ended after some time."""
-    inbox, outbox = _context().Pipe(duplex=False)
-    process = _context().Process(target=_hand_back, args=(outbox, function, *given), daemon=True)
-    process.start()
-    outbox.close()
+    apart = Apart(_hand_back, function, *given)
+    found: Any = TimeoutError()
     try:
-        found = inbox.recv() if inbox.poll(seconds) else TimeoutError()
-    except EOFError:
-        found = TimeoutError()
+        with suppress(EOFError):
+            found = apart.inbox.recv() if apart.inbox.poll(seconds) else found
     finally:
-        process.terminate()
-        process.join(timeout=1.0)
-        inbox.close()
+        apart.end()
     if isinstance(found, Exception):
         raise found
     return found
@@ -99,16 +107,7 @@ def _hand_back(outbox: Any, function: Callable[..., Any], *given: Any) -> None:
         outbox.send(error)
 
 
-def _context() -> Any:
-    """Return how processes are made: from a clean one that has the library ready, if possible."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["cayleyklein.app._fitting"])
-        return context
-    return multiprocessing.get_context("spawn")
-
-
-def _work(work: Work, task: Any, outbox: Any) -> None:
+def _work(outbox: Any, work: Work, task: Any) -> None:
     with suppress(BrokenPipeError):  # the visitor has left
         try:
             work(task, outbox.send)
@@ -116,3 +115,12 @@ def _work(work: Work, task: Any, outbox: Any) -> None:
             outbox.send(ending(f"{error}"))
         finally:
             outbox.close()
+
+
+def _context() -> Any:
+    """Return how processes are made: from a clean one that has the library ready, if possible."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["cayleyklein.app._fitting"])
+    return context
