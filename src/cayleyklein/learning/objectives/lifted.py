@@ -8,14 +8,12 @@ objectives, and an objective nothing of curvature but the distance of a chord.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
 
 DOMAIN_EDGE = 1e-10  # S(x, x) every row must keep: beyond it a line search sees an infinite loss
-KEPT_PAIRS = 4_000_000  # until they are added up: 100 MB
 
 
 class Parameters(NamedTuple):
@@ -52,8 +50,6 @@ class LiftedRows:
         self.lift, self._sigma, self._sqnorm = lifts.lift_points(self._z, K)
         self.signature = np.append(np.ones(len(factor)), K)
         self._pull = np.zeros_like(self.lift)  # ∂ε/∂lift
-        self._pairs: list[tuple[Ints, Ints, Floats]] = []
-        self._n_pairs = 0
         self._by_curvature = 0.0
 
     def sqchords(self, rows: Ints, columns: Ints) -> Floats:
@@ -68,30 +64,12 @@ class LiftedRows:
 
     def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
         """Add pairs of rows (b,) and columns (b, w): ∂ε/∂c² (b, w), and ∂ε/∂K at fixed c²."""
-        pushed = force != 0
-        each = np.broadcast_to(rows[:, None], columns.shape)
-        self._pairs.append((each[pushed], columns[pushed], force[pushed]))
-        self._n_pairs += len(self._pairs[-1][0])
-        if self._n_pairs > KEPT_PAIRS:
-            self._add_pairs()
-        rise = self.lift[rows, -1:] - self.lift[columns, -1]
-        self._by_curvature += by_curvature + float((force * rise * rise).sum())
-
-    def _add_pairs(self) -> None:
-        """Add the pairs so far to ∂ε/∂lift: many at a time, since it visits all rows."""
-        if not self._n_pairs:
-            return
-        rows, columns, force = (np.concatenate(kind) for kind in zip(*self._pairs, strict=True))
-        self._pairs, self._n_pairs, n = [], 0, len(self.lift)
-        matrix = sparse.coo_array((force, (rows, columns)), shape=(n, n)).tocsr()
-        total = np.asarray(matrix.sum(axis=1)) + np.asarray(matrix.sum(axis=0))
-        moved = matrix @ self.lift + matrix.T @ self.lift
-        self._pull += 2 * (total[:, None] * self.lift - moved)
+        rises = _push_apart(self.lift, rows, columns, force, self._pull)
+        self._by_curvature += by_curvature + rises
 
     def row_gradient(self) -> tuple[Floats, float]:
         """Return ∂ε/∂z (n, r) and ∂ε/∂K, by the chain rule through u = z/σ and h."""
         K = self.metric.curvature
-        self._add_pairs()
         pull = self._pull * self.signature
         by_u, by_h = pull[:, :-1], pull[:, -1]
         u, h, sigma = self.lift[:, :-1], self.lift[:, -1], self._sigma
@@ -132,3 +110,22 @@ def _sqchords(z, sigma, K, rows, columns, out):  # type: ignore[no-untyped-def]
                 along += step * (z[p, a] + z[q, a])
             rise = along / (sigma[p] + sigma[q])
             out[i, t] = max((square - K * rise * rise) / (sigma[p] * sigma[q]), 0.0)
+
+
+@vectorised
+def _push_apart(lift, rows, columns, force, pull):  # type: ignore[no-untyped-def]
+    """Add 2 force (u_p - u_q) to ∂ε/∂lift of row p, and take it from q; return Σ force rise²."""
+    total = 0.0
+    for i in range(len(rows)):
+        p = rows[i]
+        for t in range(columns.shape[1]):
+            q, twice = columns[i, t], 2 * force[i, t]
+            if twice == 0:
+                continue
+            for a in range(lift.shape[1]):
+                move = twice * (lift[p, a] - lift[q, a])
+                pull[p, a] += move
+                pull[q, a] -= move
+            rise = lift[p, -1] - lift[q, -1]
+            total += force[i, t] * rise * rise
+    return total
