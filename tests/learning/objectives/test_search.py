@@ -28,7 +28,7 @@ def test_single_precision_finds_the_rows_of_double(kind, curvature):
     search = NearestRows(n, anchors, first, last)
     nearest = np.sort(chords[anchors], axis=1)[:, :m]
     for reach in (np.full(60, np.inf), nearest[:, 3] * (1 + 1e-7)):  # the second has bounds
-        found = search.find(placed.lift, placed.signature, slice(0, 60), m, reach, placed.sqchords)
+        found = search.find(placed, slice(0, 60), m, reach)
         got = np.where(found >= 0, np.take_along_axis(chords[anchors], found, axis=1), np.inf)
         wanted = np.where(nearest < reach[:, None], nearest, np.inf)
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-15)

@@ -75,8 +75,7 @@ class KernelRegression:
         m = min(self.n_neighbors, len(self.X) - 1)
         loss = 0.0
         for block in blocks_of(len(self.anchors), len(self.X)):
-            lift, signature = placed.lift, placed.signature
-            columns = self._search.find(lift, signature, block, m, sqchords=placed.sqchords)
+            columns = self._search.find(placed, block, m)
             loss += self._add_block(placed, self.anchors[block], columns)
         return Evaluation(loss, placed.gradient())
 

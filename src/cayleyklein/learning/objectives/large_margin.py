@@ -113,11 +113,9 @@ class LargeMargin:
     def _impostors(self, placed: LiftedRows, block: slice, reach: Floats) -> Ints:
         """Return the nearest impostors (b, w) within reach of each anchor, -1 for none."""
         if self.n_impostors is not None:
-            return self._search.find(
-                placed.lift, placed.signature, block, self.n_impostors, reach, placed.sqchords
-            )
+            return self._search.find(placed, block, self.n_impostors, reach)
         anchors = self.anchors[block]
-        product, sqnorm = self._search.products(placed.lift, placed.signature, block)
+        product, sqnorm = self._search.products(placed, block), placed.sqnorm
         near = sqnorm[anchors, None] + sqnorm - 2 * product < reach[:, None]
         near &= self.labels != self.labels[anchors, None]
         rows, columns = np.nonzero(near)
@@ -156,7 +154,6 @@ def nearest_of_class(
     X: Floats, labels: Ints, anchors: Ints, n_targets: int, metric: Parameters
 ) -> Ints:
     """Return the n_targets nearest rows, or fewer, of each anchor's class; -1 for none."""
-    placed = LiftedRows(X, metric)
     n_targets = max(1, min(n_targets, int(np.bincount(labels).max()) - 1))
     found = np.full((len(anchors), n_targets), -1)
     for label in np.unique(labels[anchors]):
@@ -164,8 +161,8 @@ def nearest_of_class(
         mine = np.flatnonzero(labels[anchors] == label)
         place = np.searchsorted(rows, anchors[mine])
         search = NearestRows(len(rows), place, place, place + 1)
-        lift = placed.lift[rows]
+        placed = LiftedRows(X[rows], metric)
         for block in blocks_of(len(mine), len(rows)):
-            near = search.find(lift, placed.signature, block, n_targets)
+            near = search.find(placed, block, n_targets)
             found[mine[block]] = np.where(near >= 0, rows[near], -1)
     return found

@@ -5,12 +5,13 @@ says how it changes with each (the force ∂ε/∂c²), and gets the gradient. T
 objectives, and an objective nothing of curvature but the distance of a chord.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from cayleyklein._jit import vectorised
-from cayleyklein._typing import Floats, Ints
+from cayleyklein._typing import AnyFloats, Floats, Ints
 from cayleyklein.geometry import lifts
 
 DOMAIN_EDGE = 1e-10  # S(x, x) every row must keep: beyond it a line search sees an infinite loss
@@ -51,6 +52,21 @@ class LiftedRows:
         self.signature = np.append(np.ones(len(factor)), K)
         self._pull = np.zeros_like(self.lift)  # ∂ε/∂lift
         self._by_curvature = 0.0
+
+    @cached_property
+    def sqnorm(self) -> Floats:
+        """The form of each row's lift with itself."""
+        u, h = self.lift[:, :-1], self.lift[:, -1]
+        return np.asarray(np.einsum("ij,ij->i", u, u) + self.metric.curvature * h * h)
+
+    @cached_property
+    def single(self) -> AnyFloats:
+        return self.lift.astype(np.float32)
+
+    @cached_property
+    def length(self) -> Floats:
+        """The Euclidean length of each row's lift."""
+        return np.sqrt(np.einsum("ij,ij->i", self.lift, self.lift))
 
     def sqchords(self, rows: Ints, columns: Ints) -> Floats:
         """Return c² of rows (b,) to their own columns (b, w).

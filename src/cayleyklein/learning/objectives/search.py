@@ -1,20 +1,18 @@
 """The nearest rows of anchors under the metric being evaluated, in blocks of bounded memory."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import AnyFloats, Floats, Ints
+from cayleyklein.learning.objectives.lifted import LiftedRows
 
 CHORD_ENTRIES = 2_000_000  # of a block of squared chords: 16 MB
 # Columns from which products take most of the time, in single precision half of it; rows that are
 # then found beyond those asked for.
 SINGLE_FROM, SPARE = 64, 6
 SCAN_ROUNDING = 1e-9  # room for the rounding of a matrix product, a million times what it can be
-
-Sqchords = Callable[[Ints, Ints], Floats]
 
 
 def blocks_of(n_anchors: int, n_rows: int) -> Iterator[slice]:
@@ -33,66 +31,57 @@ class NearestRows:
         self._room = np.empty(min(len(anchors), max(1, CHORD_ENTRIES // n_rows)) * n_rows)
 
     def products(
-        self, lift: Floats, signature: Floats, places: slice | Ints, dtype: Any = np.float64
-    ) -> tuple[AnyFloats, Floats]:
-        """Return the forms of some anchors with all rows, and of each row with itself."""
-        sqnorm = np.einsum("ij,ij,j->i", lift, lift, signature)
-        own = (lift[self.anchors[places]] * signature).astype(dtype, copy=False)
-        room = self._room.view(dtype)[: len(own) * self.n_rows].reshape(len(own), -1)
-        return np.matmul(own, lift.astype(dtype, copy=False).T, out=room), sqnorm
+        self, placed: LiftedRows, places: slice | Ints, *, single: bool = False
+    ) -> AnyFloats:
+        """Return the forms of some anchors with all rows."""
+        lift = placed.single if single else placed.lift
+        own = lift[self.anchors[places]] * placed.signature.astype(lift.dtype)
+        room = self._room.view(lift.dtype)[: len(own) * self.n_rows].reshape(len(own), -1)
+        return np.matmul(own, lift.T, out=room)
 
-    def find(
-        self, lift: Floats, signature: Floats, block: slice, m: int,
-        reach: Floats | None = None, sqchords: Sqchords | None = None,
-    ) -> Ints:  # fmt: skip
+    def find(self, placed: LiftedRows, block: slice, m: int, reach: Floats | None = None) -> Ints:
         """Return the m nearest rows (b, m) within reach (c²) of each anchor; -1 for none.
 
-        With `sqchords`, the m rows of the last call bound how far those of this one are, and rows
-        of many columns are searched in single precision.
+        The m rows of the last call bound how far those of this one are. Rows of many columns are
+        searched in single precision.
         """
         anchors = self.anchors[block]
         reach = np.full(len(anchors), np.inf) if reach is None else reach
-        if sqchords is None:
-            return self._scanned(lift, signature, block, m, reach)
         last = self._last_found.get(block.start)
         if last is not None:
-            far = sqchords(anchors, np.where(last >= 0, last, anchors[:, None])).max(axis=1)
-            rounding = SCAN_ROUNDING * (far + float(np.square(lift).max()))
+            far = placed.sqchords(anchors, np.where(last >= 0, last, anchors[:, None])).max(axis=1)
+            rounding = SCAN_ROUNDING * (far + float(placed.length.max()) ** 2)
             near = np.minimum(reach, far + rounding + np.finfo(float).tiny)
             reach = np.where((last >= 0).all(axis=1), near, reach)
-        if lift.shape[1] < SINGLE_FROM:
-            found = self._scanned(lift, signature, block, m, reach)
+        if len(placed.signature) < SINGLE_FROM:
+            found = self._scanned(placed, block, m, reach)
         else:
-            found = self._found_in_single(lift, signature, block, m, reach, sqchords)
+            found = self._found_in_single(placed, block, m, reach)
         self._last_found[block.start] = found
         return found
 
     def _scanned(
-        self, lift: Floats, signature: Floats, places: slice | Ints, m: int, reach: Floats,
-        dtype: Any = np.float64,
+        self, placed: LiftedRows, places: slice | Ints, m: int, reach: Floats, *,
+        single: bool = False,
     ) -> Ints:  # fmt: skip
-        product, sqnorm = self.products(lift, signature, places, dtype)
+        product = self.products(placed, places, single=single)
         found = np.full((len(product), m), -1)
-        own = sqnorm[self.anchors[places]]
-        _scan(product, sqnorm, own, self.first[places], self.last[places], reach, found)
+        own = placed.sqnorm[self.anchors[places]]
+        _scan(product, placed.sqnorm, own, self.first[places], self.last[places], reach, found)
         return found
 
-    def _found_in_single(
-        self, lift: Floats, signature: Floats, block: slice, m: int, reach: Floats,
-        sqchords: Sqchords,
-    ) -> Ints:  # fmt: skip
+    def _found_in_single(self, placed: LiftedRows, block: slice, m: int, reach: Floats) -> Ints:
         """Search in single precision for some rows more, and measure them in double.
 
         A product of r terms is off by (r + 4) 2⁻²⁴ times both lengths at most. Rows that were not
         found are no nearer than the last one found, less twice the error: where that is not beyond
         the m-th, the anchor is searched again in double precision.
         """
-        anchors, r = self.anchors[block], lift.shape[1]
-        length = np.sqrt(np.einsum("ij,ij->i", lift, lift))
-        error = 2 * (r + 4) * 2.0**-24 * max(1.0, abs(signature[-1])) * length.max()
-        error = error * length[anchors]
-        near = self._scanned(lift, signature, block, m + SPARE, reach + error, np.float32)
-        sqchord = sqchords(anchors, np.where(near >= 0, near, anchors[:, None]))
+        anchors, signature = self.anchors[block], placed.signature
+        size = max(1.0, abs(signature[-1])) * placed.length.max() * placed.length[anchors]
+        error = 2 * (len(signature) + 4) * 2.0**-24 * size
+        near = self._scanned(placed, block, m + SPARE, reach + error, single=True)
+        sqchord = placed.sqchords(anchors, np.where(near >= 0, near, anchors[:, None]))
         end = np.where(near[:, -1] >= 0, sqchord[:, -1] - 2 * error, np.inf)
         sqchord[(near < 0) | (sqchord >= reach[:, None])] = np.inf
         order = np.argsort(sqchord, axis=1, kind="stable")[:, :m]
@@ -100,8 +89,7 @@ class NearestRows:
         found = np.where(sqchord < np.inf, np.take_along_axis(near, order, axis=1), -1)
         unsure = np.flatnonzero(end < np.minimum(sqchord[:, -1], reach))
         if len(unsure):
-            places = unsure + block.start
-            found[unsure] = self._scanned(lift, signature, places, m, reach[unsure])
+            found[unsure] = self._scanned(placed, unsure + block.start, m, reach[unsure])
         return found
 
 
