@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_wine, make_classification, make_friedman1
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor, ProductMetric
-from cayleyklein.selection import choice
-from cayleyklein.selection.choice import choose_candidate
-from cayleyklein.selection.label_scores import LabelScores
+from cayleyklein.selection import procedure
+from cayleyklein.selection.procedure import choose_candidate
+from cayleyklein.selection.scores import LabelScores
 
 
 def blobs(n=150, d=4, seed=0):
@@ -52,7 +52,7 @@ def test_on_a_tie_the_simpler_model_wins(gain, chosen):
 
 def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
     rows, y = blobs()
-    monkeypatch.setattr(choice, "TIE", np.inf)
+    monkeypatch.setattr(procedure, "TIE", np.inf)
     model = CurvedKNeighborsClassifier(random_state=0).fit(rows, y)
     assert model.selection_.chosen.endswith("k-NN")
     assert model.metric_.geometry == model.learner_.geometry_ == "flat"

@@ -36,9 +36,8 @@ from cayleyklein.neighbors.search import checked_queries
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
 from cayleyklein.prediction.tasks import Predicting
 from cayleyklein.selection import folds, procedure
-from cayleyklein.selection.choice import Chosen
-from cayleyklein.selection.n_neighbors import NEIGHBORS
-from cayleyklein.selection.scorer import Scorer
+from cayleyklein.selection.procedure import Chosen
+from cayleyklein.selection.scores import NEIGHBORS, Scorer
 from cayleyklein.selection.trials import Selection
 
 REFERENCE_ROWS = 16

@@ -27,7 +27,7 @@ from cayleyklein.kernels.parts import (
 from cayleyklein.kernels.sums import LEARNED
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.selection import folds
-from cayleyklein.selection.scorer import TIE
+from cayleyklein.selection.scores import TIE
 from cayleyklein.selection.trials import Selection
 
 CLEARLY = 2.0

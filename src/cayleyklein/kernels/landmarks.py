@@ -26,7 +26,7 @@ from cayleyklein.kernels.machine import (
     typical_distance,
 )
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.selection.scorer import TIE, gain_of
+from cayleyklein.selection.scores import TIE, gain_of
 
 WORK = 2e11
 """Multiplications n m² that the sums of one machine may take: some seconds on two cores."""

@@ -23,8 +23,7 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.prediction.points import Points
-from cayleyklein.selection.n_neighbors import NEIGHBORS
-from cayleyklein.selection.scorer import gain_of
+from cayleyklein.selection.scores import NEIGHBORS, gain_of
 from cayleyklein.selection.trials import Selection, Trial
 
 MOST_COPIES = 100

@@ -11,7 +11,7 @@ from cayleyklein.neighbors.search import Ranked, SearchIndex
 from cayleyklein.prediction.points import LeftOut, Points
 from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.prediction.votes import LabelVotes, NumberMeans
-from cayleyklein.selection.n_neighbors import NEIGHBORS, grid_for
+from cayleyklein.selection.scores import NEIGHBORS, grid_for
 
 LEFT_OUT_ROWS = 2000
 """Rows that are left out, one at a time, to choose the number of neighbours of one geometry."""

@@ -23,8 +23,8 @@ from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.search import as_metric
 from cayleyklein.selection import procedure
-from cayleyklein.selection.choice import Chosen
-from cayleyklein.selection.scorer import Scorer
+from cayleyklein.selection.procedure import Chosen
+from cayleyklein.selection.scores import Scorer
 from cayleyklein.selection.trials import Selection
 
 SOURCE_CONSTRAINTS: dict[str, list[Any]] = {

@@ -22,10 +22,13 @@ from cayleyklein.neighbors.dask_shards import LEAST_ROWS
 from cayleyklein.neighbors.search import checked_queries
 from cayleyklein.prediction.held_out import best_left_out, held_out_means, held_out_probabilities
 from cayleyklein.prediction.metric_choice import check_source
-from cayleyklein.selection.label_scores import LabelScores
-from cayleyklein.selection.n_neighbors import LABEL_NEIGHBORS, NUMBER_NEIGHBORS
-from cayleyklein.selection.number_scores import NumberScores
-from cayleyklein.selection.scorer import Scorer
+from cayleyklein.selection.scores import (
+    LABEL_NEIGHBORS,
+    NUMBER_NEIGHBORS,
+    LabelScores,
+    NumberScores,
+    Scorer,
+)
 
 
 class Predicting:

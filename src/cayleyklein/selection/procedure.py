@@ -1,4 +1,4 @@
-"""Choosing a metric and the number of neighbours on held-out rows.
+"""Choosing a metric, its α and the number of neighbours on held-out rows.
 
 Up to `folds.FOLDS_UP_TO` points, folds choose and all rows teach. Of more rows some are held out
 once, and the metric is learned from a growing sample of the others (`selection.sample_size`).
@@ -6,24 +6,36 @@ once, and the metric is learned from a growing sample of the others (`selection.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.learning import descent, product, starts, wide
+from cayleyklein.learning.descent import Fit
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.selection import folds, sample_size
-from cayleyklein.selection.choice import Chosen, choose_candidate
-from cayleyklein.selection.mixed_alpha import choose_alpha
-from cayleyklein.selection.scorer import Scorer
-from cayleyklein.selection.trials import Selection, Stage
+from cayleyklein.selection.scores import NEIGHBORS, TIE, Scorer, best_losses, gain_of
+from cayleyklein.selection.trials import Selection, Stage, Trial
 
 PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}
 """Metrics that nothing is learned for, by the name of their start."""
+
+ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)
+"""Shares of the elliptic metric that are tried where none is given; the first wins ties."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A metric for rows as they were given, the fits behind it, and how it was chosen."""
+
+    metric: Any
+    fits: tuple[Fit, ...]
+    selection: Selection
+    n_learned: int
 
 
 def select(
@@ -107,3 +119,63 @@ def plain_metric(
     """Return the flat metric of standardised or unscaled columns, for rows as they were given."""
     factor = starts.starting_factor(start, rows, n_components)
     return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0))
+
+
+def choose_alpha(
+    learner: Any, rows: TrainingRows, scorer: Scorer, rng: np.random.Generator
+) -> Chosen:
+    """Learn an elliptic and a hyperbolic metric, each in its own unit, and choose α."""
+    recipes = learner._recipes()
+    alphas = ALPHAS if isinstance(learner.alpha, str) else (learner.alpha,)
+    scores: dict[str, list[Floats]] = {}
+    split = folds.split_rows(rows, rng)
+    for train, held_out in split:
+        learn, test = wide.focus(recipes[0].init, train, held_out)
+        points = learn.X[train.points[0]]
+        tables = []
+        for fit in descent.descend_parts(learn, recipes, rng):
+            factor, center, K = fit.found
+            metric = CurvedMetric(factor=factor, center=center, curvature=K)
+            unit = product.part_unit(learn, fit.found)
+            tables.append(metric.pairwise(test.X, points, outside="inf") / unit)
+        for alpha in alphas:
+            table = alpha * tables[0] + (1 - alpha) * tables[1]
+            found = scorer.scores(scorer.predict(train, held_out, table, None), held_out)
+            scores.setdefault(f"α = {alpha:g}", []).append(found)
+    weights = [held_out.weights for _, held_out in split]
+    selection = choose_candidate(scores, weights, scorer, tie_to_first=True)
+    alpha = float(selection.chosen.removeprefix("α = "))
+    (rows,) = wide.focus(recipes[0].init, rows)
+    fits = descent.descend_parts(rows, recipes, rng, learner._report(), keep_all=True)
+    return Chosen(product.mixed_of(rows, fits, alpha), fits, selection, len(rows))
+
+
+def choose_candidate(
+    scores: dict[str, list[Floats]], weights: list[Floats], scorer: Scorer, *,
+    tie_to_first: bool = False,
+) -> Selection:  # fmt: skip
+    """Choose between the first candidate and the best of the others, by their loss.
+
+    `scores` and `weights` of held-out rows come fold by fold. Where the difference is less than
+    `TIE` standard errors, the other wins, or the first with `tie_to_first`.
+    """
+    share = np.concatenate(weights)
+    share = share / share.sum()
+    trials, losses = {}, {}
+    for name, parts in scores.items():
+        joined = np.concatenate(parts, axis=2)
+        best, losses[name] = best_losses(joined, share)
+        means = np.array([values @ share for values in joined[:, best]])
+        trials[name] = Trial(name, NEIGHBORS[best], scorer.named(means))
+    first, *others = losses
+    chosen, against = trials[first], ""
+    if others:
+        rival = min(others, key=lambda name: float(losses[name] @ share))
+        gain, error = gain_of(losses[rival], losses[first], share)
+        enough = gain > (-TIE if tie_to_first else TIE) * error
+        chosen, other = (trials[name] for name in ((first, rival) if enough else (rival, first)))
+        score = next(iter(chosen.scores))
+        against = f", {other.name} {other.scores[score]:.3f}"
+    score = next(iter(chosen.scores))
+    reason = f"{score} {chosen.scores[score]:.3f} on {len(share)} held-out rows{against}"
+    return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials.values()))

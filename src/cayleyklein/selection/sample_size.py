@@ -8,8 +8,7 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning import descent, product
 from cayleyklein.learning.descent import Fit, Recipe, Report, n_anchors
 from cayleyklein.learning.rows import TrainingRows
-from cayleyklein.selection.n_neighbors import best_losses
-from cayleyklein.selection.scorer import TIE, Scorer, gain_of
+from cayleyklein.selection.scores import TIE, Scorer, best_losses, gain_of
 from cayleyklein.selection.trials import Stage
 
 FIRST_SAMPLE = 8000

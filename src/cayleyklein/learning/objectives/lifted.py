@@ -66,7 +66,7 @@ class LiftedRows:
     @cached_property
     def length(self) -> Floats:
         """The Euclidean length of each row's lift."""
-        return np.sqrt(np.einsum("ij,ij->i", self.lift, self.lift))
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", self.lift, self.lift)))
 
     def sqchords(self, rows: Ints, columns: Ints) -> Floats:
         """Return c² of rows (b,) to their own columns (b, w).
