@@ -11,7 +11,7 @@ from cayleyklein.learning.objectives.lifted import LiftedRows
 CHORD_ENTRIES = 2_000_000  # of a block of squared chords: 16 MB
 # Columns from which products take most of the time, in single precision half of it; rows that are
 # then found beyond those asked for.
-SINGLE_FROM, SPARE = 64, 6
+SINGLE_FROM, MORE_FOUND = 64, 6
 SCAN_ROUNDING = 1e-9  # room for the rounding of a matrix product, a million times what it can be
 
 
@@ -80,7 +80,7 @@ class NearestRows:
         anchors, signature = self.anchors[block], placed.signature
         size = max(1.0, abs(signature[-1])) * placed.length.max() * placed.length[anchors]
         error = 2 * (len(signature) + 4) * 2.0**-24 * size
-        near = self._scanned(placed, block, m + SPARE, reach + error, single=True)
+        near = self._scanned(placed, block, m + MORE_FOUND, reach + error, single=True)
         sqchord = placed.sqchords(anchors, np.where(near >= 0, near, anchors[:, None]))
         end = np.where(near[:, -1] >= 0, sqchord[:, -1] - 2 * error, np.inf)
         sqchord[(near < 0) | (sqchord >= reach[:, None])] = np.inf
