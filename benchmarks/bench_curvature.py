@@ -21,6 +21,7 @@ import warnings
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+import _sets
 from cayleyklein import CurvedLMNN, CurvedMetric, CurvedMLKR, estimate_curvature
 
 NOISE, ERROR = 0.05, 0.1
@@ -59,10 +60,10 @@ def estimate(kind, K, d, n, seed, **options):
     return estimate_curvature(X, y, random_state=seed, **options)
 
 
-def show(kind, K, d, n, draws, **options):
-    """Print a row of a table."""
+def show(kind, K, d, n, draws, first=0, **options):
+    """Print a row of a table, of the seeds from the first on."""
     start = time.process_time()
-    found = [estimate(kind, K, d, n, seed, **options) for seed in range(draws)]
+    found = [estimate(kind, K, d, n, seed, **options) for seed in range(first, first + draws)]
     seconds = (time.process_time() - start) / draws
     covered = np.mean([e.interval[0] <= K <= e.interval[1] for e in found])
     rejected = np.mean([e.p_value <= 0.05 for e in found])
@@ -124,9 +125,7 @@ def few_rows(draws):
 
 def real(rows):
     """Print the verdict for every bundled table and every table of KEEL, columns standardised."""
-    import bench_classifiers
-
-    found = bench_classifiers.bundled() | bench_classifiers.keel()
+    found = _sets.bundled() | _sets.keel()
     print("\nreal tables; accuracy of each row by the others, at K = 0 and at the K found")
     print("| table | n | d | classes | verdict | K | interval | bend | flat | curved |")
     print("|---" * 10 + "|")
@@ -152,20 +151,45 @@ def real(rows):
         print(f"{verdict}: {len(some)} of {len(found)} tables, accuracy {np.mean(some):+.4f} at K")
 
 
+def gain(rows, splits=2):
+    """Print what curvature adds to kernel machines on test rows, by the verdict of training rows.
+
+    "One kernel" is the machine in the metric alone, "sum" the default; flat is the product of
+    metrics without its spheres. A split counts under the verdict of its own training rows.
+    """
+    from bench_curved_parts import GEOMETRIES, SETTINGS, judge
+
+    by_verdict = {}
+    print(f"\nkernel machines, {rows} rows: verdict, and accuracy and log loss over flat")
+    print("| table | split | verdict | one kernel | sum |\n" + "|---" * 5 + "|")
+    for name, (X, y) in (_sets.bundled() | _sets.keel()).items():
+        for seed in range(splits):
+            known, labels, *_ = _sets.split(X, y, rows, seed)
+            known = StandardScaler().fit_transform(known)
+            known = known[:, known.std(axis=0) > 0]
+            found = estimate_curvature(known, labels.astype(str), random_state=0, n_grid=9)
+            verdict = found.verdict.partition(", p")[0]
+            gains = []
+            for how in SETTINGS.values():
+                flat, curved = (
+                    np.array(judge(X, y, rows, seed, *GEOMETRIES[which], **how))
+                    for which in ("flat only", "product")
+                )
+                gains += [*(curved - flat)]
+            by_verdict.setdefault(verdict, []).append(gains)
+            one, both = ("{:+.4f} {:+.4f}".format(*pair) for pair in (gains[:2], gains[2:]))
+            print(f"| {name} | {seed} | {found.verdict} | {one} | {both} |", flush=True)
+    for verdict, gains in sorted(by_verdict.items()):
+        mean, error = np.mean(gains, axis=0), np.std(gains, axis=0) / np.sqrt(len(gains))
+        shown = ", ".join(f"{m:+.4f} ± {e:.4f}" for m, e in zip(mean, error, strict=True))
+        print(f"{verdict}, {len(gains)} splits: {shown}")
+
+
 def main():
     """Print the tables asked for."""
     parser = argparse.ArgumentParser()
-    known = [
-        "numbers",
-        "labels",
-        "dissimilarities",
-        "four",
-        "time",
-        "real",
-        "power",
-        "shape",
-        "few",
-    ]
+    known = ["numbers", "labels", "dissimilarities", "four", "time", "real", "gain", "power"]
+    known += ["shape", "few"]
     parser.add_argument("parts", nargs="*", default=known)
     parser.add_argument("--rows", nargs="+", type=int, default=[100, 300])
     parser.add_argument("--draws", type=int, default=100)
@@ -188,6 +212,8 @@ def main():
             shapes(given.draws // 4)
         elif part == "real":
             real(300)
+        elif part == "gain":
+            gain(300)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats
 from cayleyklein.geometry import lifts
 
+EPS, SLOPE_SERIES_BELOW = np.finfo(float).eps, lifts.SLOPE_SERIES_BELOW  # for the loop
 CACHED_PAIRS = 16_384  # pairs computed at a time, which stay in cache through the passes over them
 BEND_SERIES_BELOW = 1e-2  # |K ρ²| below which (1/w - T)/(Kρ²) is a series: its closed form cancels
 
@@ -119,22 +120,21 @@ class Stress:
     ) -> tuple[float, Floats, float]:
         """Return Σ ω (d - t)²/total over pairs, and the gradient of forces 2ω (own d - t)/total."""
         n = len(v)
-        sums, pull = np.zeros(2), np.zeros((n, v.shape[1] + 2))
-        lifted = np.column_stack([at.w, at.w[:, None] * at.y])
+        sums, pull = np.zeros(2), np.zeros((v.shape[1] + 2, n))
+        lifted = np.vstack([at.w, at.w * at.y.T])
         weights = np.empty((0, 0)) if self.weights is None else self.weights
         start = 0
         while start < n:  # strips of the upper triangle
             stop = min(n, start + max(1, CACHED_PAIRS // (n - start)))
             sqchord = np.empty((stop - start, n - start))
             fill_sqchords(at.y[start:stop], at.w[start:stop], at.y[start:], at.w[start:], sqchord)
-            slopes = lifts.slopes_from_sqchord(sqchord, K)
-            add_pairs(start, sqchord, *slopes, target, weights, own, lifted, pull, sums)
+            d = lifts.distance_from_sqchord(sqchord, K)
+            add_pairs(start, K, sqchord, d, target, weights, own, lifted, pull, sums)
             start = stop
         pull *= 2 / total
-        by_y = 2 * at.w[:, None] * (pull[:, :1] * at.y - pull[:, 1:-1])
-        by_w = pull[:, -1] / at.w
+        by_y = 2 * (at.w * (pull[0] * at.y.T - pull[1:-1])).T
         # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2, ∂y/∂K = ρ² b v/2, ∂w/∂K = -ρ² T w/4
-        along = np.einsum("ij,ij->i", by_y, v) * at.bend - by_w * at.stretch * at.w / 2
+        along = np.einsum("ij,ij->i", by_y, v) * at.bend - pull[-1] * at.stretch / 2
         by_v = at.stretch[:, None] * by_y + (K * along)[:, None] * v
         return float(sums[0] / total), by_v, float(2 * sums[1] / total + along @ at.sqnorm / 2)
 
@@ -151,32 +151,44 @@ def fill_sqchords(y_p, w_p, y_q, w_q, out):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def add_pairs(start, sqchord, d, by_sqchord, by_K, target, weights, own, lifted, pull, sums):  # type: ignore[no-untyped-def]
+def add_pairs(start, K, sqchord, d, target, weights, own, lifted, pull, sums):  # type: ignore[no-untyped-def]
     """Add the pairs of a strip, right of the diagonal, to the sums and to the pull on each point.
 
     Sums: Σ ω (d - t)² and Σ f ∂d/∂K, f = ω (own d - t). Pull: Σ_q f ∂d/∂c² (w_q, w_q y_q, c²).
     """
-    r = lifted.shape[1]
-    value, along = 0.0, 0.0
-    mine = np.empty(r + 1)
+    r, ones, forces = len(lifted), np.ones(d.shape[1]), np.empty(d.shape[1])
     for i in range(len(d)):
-        p = start + i
-        mine[:] = 0.0
-        for j in range(i + 1, d.shape[1]):
-            q = start + j
-            weight = weights[p, q] if len(weights) else 1.0
-            residual = d[i, j] - target[p, q]
-            value += weight * residual * residual
-            force = weight * (own * d[i, j] - target[p, q])
-            along += force * by_K[i, j]
-            force *= by_sqchord[i, j]
-            for a in range(r):
-                mine[a] += force * lifted[q, a]
-                pull[q, a] += force * lifted[p, a]
-            force *= sqchord[i, j]
-            mine[r] += force
-            pull[q, r] += force
-        for a in range(r + 1):
-            pull[p, a] += mine[a]
+        p, first = start + i, start + i + 1
+        weight = weights[p, first:] if len(weights) else ones[i + 1 :]
+        square, force = sqchord[i, i + 1 :], forces[i + 1 :]
+        fill_forces(K, square, d[i, i + 1 :], target[p, first:], weight, own, force, sums)
+        for a in range(r):
+            pull[a, p] += add_row(force, lifted[a, p], lifted[a, first:], pull[a, first:])
+        force *= square
+        pull[r, p] += add_row(force, 1.0, ones[i + 1 :], pull[r, first:])
+
+
+@vectorised
+def fill_forces(K, square, d, target, weight, own, force, sums):  # type: ignore[no-untyped-def]
+    """Fill f ∂d/∂c²; the slopes are those of `lifts.slopes_from_sqchord`."""
+    value, along, inverse = 0.0, 0.0, 0.5 / K if K else 0.0
+    for j in range(len(square)):
+        gap, pushed = d[j] - target[j], weight[j] * (own * d[j] - target[j])
+        value += weight[j] * gap * gap
+        x, chord = K * square[j], np.sqrt(square[j])
+        cosine = np.sqrt(max(1 - x / 4, EPS))  # 0 only for antipodal points
+        series = chord * square[j] * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
+        closed = (chord / cosine - d[j]) * inverse
+        along += pushed * (series if abs(x) < SLOPE_SERIES_BELOW else closed)
+        force[j] = pushed * 0.5 / (chord * cosine) if square[j] > 0 else 0.0
     sums[0] += value
     sums[1] += along
+
+
+@vectorised
+def add_row(force, mine, others, pull):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for j in range(len(force)):
+        total += force[j] * others[j]
+        pull[j] += force[j] * mine
+    return total
