@@ -16,11 +16,14 @@ from scipy.sparse.linalg import eigsh
 
 from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Bools, Floats
+from cayleyklein.geometry import lifts
 from cayleyklein.manifold._stress import Stress, distances
-from cayleyklein.manifold._surface import center, to_tangent
+from cayleyklein.manifold._surface import center, to_surface, to_tangent
 
 DENSE = 300  # most rows for which all eigenvectors are computed, instead of those needed
 SAMPLE = 300  # rows on which the curvature to start from is found
+RACE = 8  # iterations of each start with more rows, after which the best goes on
+ROUGH = 10  # times the tolerance for fits that are starts only
 FEW_STARTS = 4  # default up to SAMPLE rows, whose stress has more local minima that differ
 FLOOR = 1e-6  # stress below which falls are measured absolutely, for δ that fit exactly
 # Curvatures by √|K| times the largest dissimilarity, with the sign of K: those tried,
@@ -30,6 +33,7 @@ STRONGEST = -16.0  # the most negative one learned,
 PROBED = -1.0  # and that compared with the flat space to see whether K is determined
 AS_GOOD, EXACT = 1e-6, 1e-9  # relative and absolute differences of the stress that count as none
 AT_LIMIT = 0.98  # share of the most negative curvature from which on K is set to that limit
+LEAST_SINE = 0.1  # sine of a distance, in mean distances, below which errors count no more
 TOGETHER, PART = 1e-3, 0.2  # share of δ below which a pair coincides, and by which it is parted
 # Shares by which squared chords are shrunk, in turn, to round off the kinks at antipodes.
 SHRINKAGES = (1e-2, 1e-4, 1e-6, 1e-8)
@@ -72,23 +76,23 @@ class ScalingProblem:
         return float(np.sign(strength) * (strength / self.longest) ** 2)
 
     def solve(self, n_init: int | None) -> Scaling:
-        """Return the best fit of the classical starts and n_init - 1 random ones."""
-        n = len(self.delta)
-        if self.K is not None:
-            fits = self.fit_at(self.K)
-        else:
-            few = self
-            if n > SAMPLE:
-                some = np.sort(self.rng.choice(n, SAMPLE, replace=False))
-                at = np.ix_(some, some)
-                weights = None if self.weights is None else self.weights[at]
-                few = replace(self, delta=self.delta[at], weights=weights, filled=self.filled[at])
-            fits = few.explore()
-            best = min(fits, key=lambda fit: fit.stress)
-            if not few.determines_curvature(best):
+        """Return the best fit of n_init - 1 random starts and of those of `explore` or `race`."""
+        n, determined = len(self.delta), True
+        if n > SAMPLE:
+            some = np.sort(self.rng.choice(n, SAMPLE, replace=False))
+            at = np.ix_(some, some)
+            weights = None if self.weights is None else self.weights[at]
+            filled, tol = self.filled[at], ROUGH * self.tol
+            few = replace(self, delta=self.delta[at], weights=weights, filled=filled, tol=tol)
+            found = few.solve(1)
+            if not found.determined:
                 return replace(self, K=0.0).solve(n_init)._replace(determined=False)
-            if n > SAMPLE:
-                fits = self.fit_at(best.K)
+            fits = [self.race(found.K, place_among(found.v, found.K, self.filled[:, some]))]
+        else:
+            fits = self.explore()
+            best = min(fits, key=lambda fit: fit.stress)
+            if self.K is None and not self.determines_curvature(best):
+                return replace(self, K=0.0).solve(n_init)._replace(determined=False)
         K = min(fits, key=lambda fit: fit.stress).K
         if n_init is None:
             n_init = FEW_STARTS if n <= SAMPLE else 1
@@ -99,14 +103,24 @@ class ScalingProblem:
             fits.append(self.descend(start, K))
         return self.without_kinks(min(fits, key=lambda fit: fit.stress))
 
-    def fit_at(self, K: float) -> list[Scaling]:
+    def starts_at(self, K: float) -> list[Floats]:
         starts = [self.classical(K)]
         if K < 0:  # the flat fit: cosh lets the largest δ alone decide the classical solution
             starts.append(self.descend(self.classical(0.0), 0.0, fixed=True).v)
-        return [self.descend(v, K) for v in starts]
+        return starts
+
+    def race(self, K: float, placed: Floats) -> Scaling:
+        """Descend from the start that has the least stress after a few iterations."""
+        starts = replace(self, tol=ROUGH * self.tol).starts_at(K) + ([placed] if K else [])
+        short = replace(self, max_iter=RACE if len(starts) > 1 else 0)
+        best = min((short.descend(v, K) for v in starts), key=lambda fit: fit.stress)
+        end = self.descend(best.v, best.K)
+        return end._replace(n_iter=best.n_iter + end.n_iter)
 
     def explore(self) -> list[Scaling]:
         """Learn K from the flat fit, and from the best classical solutions of either sign of K."""
+        if self.K is not None:
+            return [self.descend(v, self.K) for v in self.starts_at(self.K)]
         flat = self.descend(self.classical(0.0), 0.0, fixed=True)
         starts = [(flat.v, 0.0)]
         if self.longest:
@@ -204,6 +218,22 @@ def classical_scaling(D: Floats, K: float, r: int) -> Floats:
         u = _eigen_coordinates(-np.cosh(k * D), r)
         unit = np.column_stack([u, np.sqrt(1 + np.einsum("ij,ij->i", u, u))])
     return to_tangent(center(unit / np.append(np.full(r, k), 1.0), K), K)
+
+
+def place_among(v: Floats, K: float, D: Floats) -> Floats:
+    """Return tangent coordinates of points at dissimilarities D (n, m) from points v (m, r).
+
+    With h = (1 - t)/K of points (u, t) of a surface, c²/2 = h + h' - K h h' - u·u' is linear in
+    (u', h'): least squares, with weights that count errors of distances instead of c²/2.
+    """
+    X = to_surface(v, K)
+    h = 2 * np.square(lifts.sine(np.linalg.norm(v, axis=1) / 2, K))
+    D = np.minimum(D, np.pi / np.sqrt(K)) if K > 0 else D
+    scale = 1 / np.maximum(lifts.sine(D, K), LEAST_SINE * D.mean())
+    system = scale[:, :, None] * np.column_stack([-X[:, :-1], 1 - K * h])
+    right = scale * (2 * np.square(lifts.sine(D / 2, K)) - h)
+    found = (np.linalg.pinv(system, rcond=1e-12) @ right[:, :, None])[:, :, 0]
+    return to_tangent(np.column_stack([found[:, :-1], 1 - K * found[:, -1]]), K)
 
 
 def _eigen_coordinates(matrix: Floats, r: int) -> Floats:

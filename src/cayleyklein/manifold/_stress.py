@@ -172,6 +172,14 @@ def add_pairs(start, K, sqchord, d, target, weights, own, lifted, pull, sums):  
 def fill_forces(K, square, d, target, weight, own, force, sums):  # type: ignore[no-untyped-def]
     """Fill f ∂d/∂c²; the slopes are those of `lifts.slopes_from_sqchord`."""
     value, along, inverse = 0.0, 0.0, 0.5 / K if K else 0.0
+    if K == 0:
+        for j in range(len(square)):
+            gap, pushed = d[j] - target[j], weight[j] * (own * d[j] - target[j])
+            value += weight[j] * gap * gap
+            along += pushed * d[j] * square[j] / 24
+            force[j] = pushed * 0.5 / d[j] if d[j] > 0 else 0.0
+        sums += np.array([value, along])
+        return
     for j in range(len(square)):
         gap, pushed = d[j] - target[j], weight[j] * (own * d[j] - target[j])
         value += weight[j] * gap * gap
