@@ -65,7 +65,14 @@ def show(kind, K, d, n, draws, first=0, **options):
     start = time.process_time()
     found = [estimate(kind, K, d, n, seed, **options) for seed in range(first, first + draws)]
     seconds = (time.process_time() - start) / draws
-    covered = np.mean([e.interval[0] <= K <= e.interval[1] for e in found])
+    # bends, because a learned L has another unit of length
+    bends = [K * np.square(draw_rows(n, d, np.random.default_rng(first + i))).sum() / n
+             for i in range(draws)]  # fmt: skip
+    if kind != "dissimilarities":
+        pairs = [(e.bend_interval, bend) for e, bend in zip(found, bends, strict=True)]
+    else:
+        pairs = [(e.interval, K) for e in found]
+    covered = np.mean([low <= true <= high for (low, high), true in pairs])
     rejected = np.mean([e.p_value <= 0.05 for e in found])
     middle = np.median([e.curvature for e in found])
     print(

@@ -77,7 +77,7 @@ class ScalingProblem:
 
     def solve(self, n_init: int | None) -> Scaling:
         """Return the best fit of n_init - 1 random starts and of those of `explore` or `race`."""
-        n, determined = len(self.delta), True
+        n = len(self.delta)
         if n > SAMPLE:
             some = np.sort(self.rng.choice(n, SAMPLE, replace=False))
             at = np.ix_(some, some)
