@@ -20,7 +20,7 @@ from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats
 from cayleyklein.geometry import lifts
 
-EPS, SLOPE_SERIES_BELOW = np.finfo(float).eps, lifts.SLOPE_SERIES_BELOW  # for the loop
+EPS, SERIES_BELOW = np.finfo(float).eps, lifts.SLOPE_SERIES_BELOW  # constants of the loop
 CACHED_PAIRS = 16_384  # pairs computed at a time, which stay in cache through the passes over them
 BEND_SERIES_BELOW = 1e-2  # |K ρ²| below which (1/w - T)/(Kρ²) is a series: its closed form cancels
 
@@ -187,7 +187,7 @@ def fill_forces(K, square, d, target, weight, own, force, sums):  # type: ignore
         cosine = np.sqrt(max(1 - x / 4, EPS))  # 0 only for antipodal points
         series = chord * square[j] * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
         closed = (chord / cosine - d[j]) * inverse
-        along += pushed * (series if abs(x) < SLOPE_SERIES_BELOW else closed)
+        along += pushed * (series if abs(x) < SERIES_BELOW else closed)
         force[j] = pushed * 0.5 / (chord * cosine) if square[j] > 0 else 0.0
     sums[0] += value
     sums[1] += along
