@@ -17,7 +17,7 @@ import numpy as np
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein.datasets import load_wine
 from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.plotting import DecisionBoundaryDisplay
+from cayleyklein.plotting import DecisionBoundaryDisplay, VoronoiDisplay
 
 wine = load_wine()
 columns = [wine.feature_names.index(name) for name in ("flavanoids", "color_intensity")]
@@ -27,7 +27,7 @@ metric = CurvedLMNN(geometry="hyperbolic", random_state=0).fit(X, y).metric_
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
 for ax, k in zip(panels, (1, 9), strict=True):
     diagram = CayleyKleinVoronoi(X, metric, order=k, labels=y)
-    DecisionBoundaryDisplay.from_diagram(diagram).plot(ax, legend=False)
+    VoronoiDisplay.from_diagram(diagram).plot(ax, regions=True)
     ax.set(
         title=f"{k} neighbour" + "s" * (k > 1),
         xlabel="flavanoids",

@@ -14,7 +14,7 @@ from scipy.stats.qmc import Halton
 
 from cayleyklein import CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.plotting import DecisionBoundaryDisplay, VoronoiDisplay
+from cayleyklein.plotting import VoronoiDisplay
 
 metric = CurvedMetric(matrix=[[1.0, -0.3], [-0.3, 1.3]], curvature=-1.0)
 disc = 2 * Halton(2, scramble=False).random(81)[1:] - 1
@@ -26,7 +26,7 @@ diagram = CayleyKleinVoronoi(points, metric, labels=labels)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.6), layout="compressed")
 VoronoiDisplay.from_diagram(diagram).plot(left, fill=False, linewidths=0)
 VoronoiDisplay.from_diagram(diagram).plot(right, linewidths=0.4)
-DecisionBoundaryDisplay.from_diagram(diagram).plot(right, legend=False, linewidths=2)
+VoronoiDisplay.from_diagram(diagram).plot(right, regions=True, linewidths=2)
 left.set_title("(a) labelled points")
 right.set_title("(b) bichromatic Voronoi diagram")
 

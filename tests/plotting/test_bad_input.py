@@ -32,8 +32,8 @@ MADE = {
     "BallDisplay": lambda: plotting.BallDisplay.from_metric(DISC, P, 0.5, resolution=8),
     "ChartDisplay": lambda: plotting.ChartDisplay.from_points(FEW, DISC, charts=["klein"]),
     "CrossRatioDisplay": lambda: plotting.CrossRatioDisplay.from_points(**COLLINEAR),
-    "DecisionBoundaryDisplay": lambda: plotting.DecisionBoundaryDisplay.from_points(
-        FEW, Y[::4], DISC
+    "DecisionBoundaryDisplay": lambda: plotting.DecisionBoundaryDisplay.from_estimator(
+        fitted("classifier"), X, Y, resolution=8
     ),
     "FeatureWeightsDisplay": lambda: plotting.FeatureWeightsDisplay.from_metric(FLAT, X),
     "GeodesicDisplay": lambda: plotting.GeodesicDisplay.from_points(DISC, P, Q),
@@ -75,13 +75,6 @@ CALLS = {
     "CrossRatioDisplay.plot": plot(
         "CrossRatioDisplay", ax=ax, color=color,
         labels=one_of(list("pqPQ"), three=list("pqP"), a_number=3),
-    ),
-    "DecisionBoundaryDisplay.from_points": Call(plotting.DecisionBoundaryDisplay.from_points, {
-        "X": rows(FEW), "y": labels(Y[::4]), "metric": flat, "n_neighbors": order,
-        "window": window,
-    }),
-    "DecisionBoundaryDisplay.from_diagram": Call(
-        plotting.DecisionBoundaryDisplay.from_diagram, {"diagram": diagram}
     ),
     "DecisionBoundaryDisplay.from_estimator": Call(
         plotting.DecisionBoundaryDisplay.from_estimator, {
@@ -141,9 +134,7 @@ CrossRatioDisplay.from_metric q: on the boundary
 CrossRatioDisplay.from_points P: inf
 CrossRatioDisplay.from_points Q: a dict
 CrossRatioDisplay.plot labels: three
-DecisionBoundaryDisplay.from_diagram diagram: None
 DecisionBoundaryDisplay.from_estimator features: fractions
-DecisionBoundaryDisplay.from_points window: zeros
 DecisionBoundaryDisplay.plot ax: wrong type
 GeodesicDisplay.from_points marks: a bool
 MetricDisplay.from_estimator y: two columns

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, ProductMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.plotting import DecisionBoundaryDisplay
+from cayleyklein.plotting import DecisionBoundaryDisplay, VoronoiDisplay
 from cayleyklein.plotting.shapes import COLORS
 
 RNG = np.random.default_rng(5)
@@ -44,9 +44,9 @@ class Neighbors:
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
 def test_frontier_parts_what_neighbours_say(K, k):
     metric = CurvedMetric(matrix=[[1.0, 0.3], [0.3, 0.8]], curvature=K)
-    display = DecisionBoundaryDisplay.from_points(POINTS, LABELS, metric, n_neighbors=k)
+    diagram = VoronoiDisplay.from_points(POINTS, metric, labels=LABELS, order=k).diagram
     model = Neighbors(k, metric).fit(POINTS, LABELS)
-    start, end = np.moveaxis(display.regions.frontier(), 1, 0)
+    start, end = np.moveaxis(diagram.frontier(), 1, 0)
     middle, along = (start + end) / 2, end - start
     across = np.stack([-along[:, 1], along[:, 0]], axis=1)
     long = np.linalg.norm(along, axis=1) > 1e-3
@@ -58,15 +58,15 @@ def test_frontier_parts_what_neighbours_say(K, k):
 
 def test_regions_agree_with_a_grid():
     metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    display = DecisionBoundaryDisplay.from_points(POINTS, LABELS, metric, n_neighbors=3)
+    diagram = VoronoiDisplay.from_points(POINTS, metric, labels=LABELS, order=3).diagram
     shapely = pytest.importorskip("shapely")
     grid = np.random.default_rng(0).uniform(-0.7, 0.7, size=(500, 2))
     model = Neighbors(3, metric).fit(POINTS, LABELS)
     said = model.predict(grid)
-    tree = shapely.STRtree(display.regions.cells())
+    tree = shapely.STRtree(diagram.cells())
     point, cell = tree.query(shapely.points(grid), predicate="within")
     assert len(point) > 450
-    np.testing.assert_array_equal(display.regions.cell_labels[cell], said[point])
+    np.testing.assert_array_equal(diagram.cell_labels[cell], said[point])
 
 
 def test_regressors_are_refused_at_once():
@@ -115,7 +115,7 @@ def test_polars_columns_outside_the_domain_are_blank():
 def test_unlabelled_diagram_is_refused():
     diagram = CayleyKleinVoronoi(POINTS, CurvedMetric.euclidean(2))
     with pytest.raises(InvalidInputError, match="labels=y"):
-        DecisionBoundaryDisplay.from_diagram(diagram)
+        VoronoiDisplay.from_diagram(diagram).plot(regions=True)
 
 
 def grid_of(display):
@@ -173,8 +173,8 @@ def test_a_constant_column_is_drawn():
 def test_repeated_rows_each_have_a_vote():
     rows, labels = POINTS[[0, 1, 1, 1, 2]], [0, 1, 0, 1, 0]
     metric = CurvedMetric.euclidean(2)
-    display = DecisionBoundaryDisplay.from_points(rows, labels, metric, n_neighbors=3)
-    assert 1 in display.regions.cell_labels  # around the three
+    diagram = VoronoiDisplay.from_points(rows, metric, labels=labels, order=3).diagram
+    assert 1 in diagram.cell_labels  # around the three
 
 
 def test_refusals():

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from cayleyklein import CurvedMDS, CurvedMetric, plotting
+from cayleyklein import CurvedKNeighborsClassifier, CurvedMDS, CurvedMetric, plotting
 from cayleyklein.plotting import (
     BallDisplay,
     ChartDisplay,
@@ -32,7 +32,11 @@ DISPLAYS = {
     ),
     "metric": lambda: MetricDisplay.from_metric(METRIC, POINTS, LABELS),
     "voronoi": lambda: VoronoiDisplay.from_points(POINTS, METRIC),
-    "boundary": lambda: DecisionBoundaryDisplay.from_points(POINTS, LABELS, METRIC),
+    "boundary": lambda: DecisionBoundaryDisplay.from_estimator(
+        CurvedKNeighborsClassifier(1, metric=METRIC).fit(POINTS, LABELS),
+        0.98 * METRIC.domain.boundary(40),
+        resolution=20,
+    ),
     "chart": lambda: ChartDisplay.from_points(POINTS, METRIC, charts=["conformal"]),
 }
 

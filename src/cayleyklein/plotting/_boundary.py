@@ -1,4 +1,4 @@
-"""Decision regions of classifiers, exact for nearest neighbours in the plane."""
+"""Decision regions of classifiers."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,28 +10,25 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_regressor
 
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein._validation import about, as_count, check_memory
-from cayleyklein.diagrams import CayleyKleinVoronoi, domains
+from cayleyklein._validation import as_count, check_memory
+from cayleyklein.diagrams import domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import outlines, sections, style
-from cayleyklein.plotting._voronoi import label_tints, picture_bounds
-from cayleyklein.plotting.svg import PADDING
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DecisionBoundaryDisplay(style.PlaneDisplay):
-    """Decision regions of a classifier (paper, figure 7).
+    """Decision regions of any classifier, by its predictions on a grid.
 
-    Make one by :meth:`from_points` or :meth:`from_diagram`, for the exact regions of nearest
-    neighbours, or by :meth:`from_estimator`, for the predictions of any classifier on a grid.
+    Make one by :meth:`from_estimator`. The exact regions of nearest neighbours in the plane are
+    drawn by :class:`VoronoiDisplay`, with ``regions=True``.
 
     Parameters
     ----------
-    regions : CayleyKleinVoronoi, or ndarray of shape (n, n)
-        A labelled diagram, or indices of the classes on a grid over the bounds; -1 outside the
-        domain.
+    regions : ndarray of shape (n, n)
+        Indices of the classes on a grid over the bounds; -1 outside the domain.
     classes : ndarray of shape (n_classes,), in the order of their colours
     bounds : ndarray of shape (2, 2)
         The lower and the upper corner of the picture.
@@ -43,58 +40,22 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
 
     Examples
     --------
-    >>> from cayleyklein import CurvedMetric
-    >>> X, y = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]], ["a", "b", "b", "a"]
-    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> figure = DecisionBoundaryDisplay.from_points(X, y, metric).plot().figure_
-    >>> diagram = CayleyKleinVoronoi(X, metric, labels=y)
-    >>> DecisionBoundaryDisplay.from_diagram(diagram).classes
-    array(['a', 'b'], dtype='<U1')
     >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]], ["a", "b", "b", "a"]
     >>> model = KNeighborsClassifier(1).fit(X, y)
-    >>> DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50).regions.shape
+    >>> display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50)
+    >>> display.regions.shape
     (50, 50)
+    >>> figure = display.plot().figure_
     """
 
-    regions: CayleyKleinVoronoi | Ints
+    regions: Ints
     classes: AnyArray
     bounds: Floats
     X: Floats | None = None
     y: AnyArray | None = None
     names: Sequence[str] = style.NAMES
     domains: Sequence[Ellipsoid] = ()
-
-    @classmethod
-    def from_points(
-        cls, X: ArrayLike, y: ArrayLike, metric: CurvedMetric, *, n_neighbors: int = 1,
-        window: ArrayLike | None = None,
-    ) -> Self:  # fmt: skip
-        """Compute the exact regions of nearest neighbours in the plane.
-
-        Parameters
-        ----------
-        X, y : array-like of shape (n, 2) and (n,)
-            Points of the plane, and their classes.
-        metric : CurvedMetric of the plane
-        n_neighbors : int, default=1
-            Each of the k nearest points has one vote; the first class wins ties.
-        window : array-like of shape (2, 2), optional
-            Lower and upper corner of a flat or elliptic picture.
-        """
-        with about("X, y or n_neighbors, the points, labels and order of a diagram"):
-            diagram = CayleyKleinVoronoi(X, metric, order=n_neighbors, labels=y, window=window)
-        return cls.from_diagram(diagram)
-
-    @classmethod
-    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> Self:
-        """Take the regions of a labelled diagram of the plane."""
-        bounds = picture_bounds(diagram)
-        if diagram.labels is None:
-            raise InvalidInputError("The diagram has no labels; make it with labels=y.")
-        return cls(
-            regions=diagram, classes=diagram.classes, bounds=bounds, X=diagram.points,
-            y=diagram.labels, domains=outlines.domains_of(diagram.metric),
-        )  # fmt: skip
 
     @classmethod
     def from_estimator(
@@ -174,30 +135,22 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         ax : matplotlib Axes, optional (a new figure's)
         legend, show_points : bool, default=True
             Whether to name the classes, and to draw the rows.
-        **options : options of the frontier, a LineCollection, or of the contours of a grid
+        **options : options of the contours
         """
-        ax, room = style.new_axes(ax), 0.0
-        if isinstance(self.regions, CayleyKleinVoronoi):
-            style.draw_cells(ax, self.regions.outlines(), label_tints(self.regions))
-            look = {"colors": "black", "linewidths": 1.4} | options
-            style.draw_lines(ax, list(self.regions.frontier()), **look)
-            room = PADDING if self.domains else 0.0
-        else:
-            self._draw_grid(ax, self.regions, {"colors": "black", "linewidths": 1.0} | options)
+        ax, n, (low, high) = style.new_axes(ax), len(self.regions), self.bounds
+        tints = [*style.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
+        half = (high - low) / (n - 1) / 2
+        extent: Any = np.stack([low - half, high + half]).T.ravel()
+        look: Any = {"origin": "lower", "interpolation": "nearest", "extent": extent}
+        ax.imshow(np.array(tints)[self.regions], **look)
+        x, y = np.linspace(low, high, n).T
+        for code in np.unique(self.regions[self.regions >= 0]):
+            side = np.ma.masked_where(self.regions < 0, (self.regions == code).astype(float))
+            if not side.all():
+                look = {"colors": "black", "linewidths": 1.0} | options
+                ax.contour(x, y, side, levels=[0.5], **look)
         if show_points and self.X is not None:
             style.draw_points(ax, self.X, self.y, self.classes)
             if legend and self.y is not None:
                 style.draw_legend(ax)
-        return self._finish(ax, self.domains, self.bounds, names=self.names, padding=room)
-
-    def _draw_grid(self, ax: style.Axes, codes: Ints, look: dict[str, Any]) -> None:
-        n = len(codes)
-        tints = [*style.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
-        half = np.ptp(self.bounds, axis=0) / (n - 1) / 2
-        extent: Any = np.stack([self.bounds[0] - half, self.bounds[1] + half]).T.ravel()
-        ax.imshow(np.array(tints)[codes], extent=extent, origin="lower", interpolation="nearest")
-        x, y = np.linspace(self.bounds[0], self.bounds[1], n).T
-        for code in np.unique(codes[codes >= 0]):
-            side = np.ma.masked_where(codes < 0, (codes == code).astype(float))
-            if not side.all():
-                ax.contour(x, y, side, levels=[0.5], **look)
+        return self._finish(ax, self.domains, self.bounds, names=self.names, padding=0.0)

@@ -30,11 +30,6 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
     return outlines.bounds_of(*outlines.edges_of(outlines.domains_of(diagram.metric)))
 
 
-def label_tints(diagram: CayleyKleinVoronoi) -> list[Any]:
-    tints = style.class_tints(len(diagram.classes))
-    return [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class VoronoiDisplay(style.PlaneDisplay):
     """A Voronoi diagram of the plane, of any order, labelled or not (paper, figures 5, 7 and 8).
@@ -81,7 +76,7 @@ class VoronoiDisplay(style.PlaneDisplay):
 
     def plot(
         self, ax: style.Axes | None = None, *, fill: bool = True, highlight: int | None = None,
-        show_points: bool = True, **options: Any,
+        regions: bool = False, show_points: bool = True, **options: Any,
     ) -> Self:  # fmt: skip
         """Draw the cells, the points and the conic.
 
@@ -92,23 +87,30 @@ class VoronoiDisplay(style.PlaneDisplay):
             Whether to fill the cells with the colours of their labels, if there are labels.
         highlight : int, optional
             A cell to paint yellow, with its generators in red.
+        regions : bool, default=False
+            Whether to draw decision regions, the exact ones of as many nearest neighbours as the
+            diagram's order: their frontier instead of the edges of the cells. Needs labels.
         show_points : bool, default=True
             Whether to draw the generators.
-        **options : options of the edges, a LineCollection
+        **options : options of the edges or of the frontier, a LineCollection
         """
         diagram, n = self.diagram, len(self.diagram.cell_generators)
         if highlight is not None and highlight not in range(n):
             raise InvalidInputError(
                 f"Got highlight={highlight!r}, but expected the number of one of the {n} cells."
             )
-        ax = style.new_axes(ax)
-        labelled = fill and diagram.labels is not None
-        colors = label_tints(diagram) if labelled else ["none"] * n
+        if regions and diagram.labels is None:
+            raise InvalidInputError("The diagram has no labels; make it with labels=y.")
+        ax, colors = style.new_axes(ax), ["none"] * n
+        if fill and diagram.labels is not None:
+            tints = style.class_tints(len(diagram.classes))
+            colors = [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
         if highlight is not None:
             colors[highlight] = style.tint("#ffe14d", 0.8)
         self.cells_ = style.draw_cells(ax, diagram.outlines(), colors)
-        edges = list(diagram.ridge_segments()[1])
-        self.edges_ = style.draw_lines(ax, edges, **({"colors": "0.35"} | options))
+        edges = diagram.frontier() if regions else diagram.ridge_segments()[1]
+        look = {"colors": "black", "linewidths": 1.4} if regions else {"colors": "0.35"}
+        self.edges_ = style.draw_lines(ax, edges, **(look | options))
         if show_points:
             style.draw_points(ax, diagram.points, diagram.labels)
         if highlight is not None:
