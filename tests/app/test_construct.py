@@ -268,7 +268,7 @@ def test_a_drag_of_the_space_is_an_isometry_in_every_view(chart, tool):
         ("point,A,,ink,0,99", "no point number 99"),
         ("point,A,,pink,0,0", "color"),
         ("moon,A,,ink,0,0", "kind"),
-        ("point,A,,ink,0,x", "not a number"),
+        ("point,A,,ink,0,x", "must be a number"),
         ("point,A", "six parts"),
         ("point,A b,,ink,0,0", "letters and digits"),
     ],

@@ -67,7 +67,7 @@ def test_an_error_quotes_what_was_sent_in_part_only():
         ("order=1.5", "whole number"),
         ("chart=mercator", "chart"),
         ("shown=cells,moon", "shown"),
-        ("points=0,0", "points must hold 3 numbers"),
+        ("points=0,0", "points must be 3 numbers"),
         ("points=0,0,20", "class"),
         ("points=1e9,0,0", "within"),
         ("chosen=0,x", "chosen"),

@@ -4,12 +4,14 @@ A figure of the kind "point" names a point of the plane by its number; every oth
 the figures that it is made from, which come before it.
 """
 
+import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import count
 from typing import NamedTuple
 
-from cayleyklein._validation import as_choice, as_real
+from cayleyklein._validation import as_choice
 from cayleyklein.exceptions import InvalidInputError
 
 # A tool's title and what it is made from, one letter each: a Point or a Line; * for three or more.
@@ -40,6 +42,15 @@ MOST_FIGURES, MOST_CORNERS = 200, 24
 NAME = re.compile(r"[^\W_][\w′]{0,11}")
 
 
+def read_numbers(text: str, name: str, count: int) -> list[float]:
+    with suppress(ValueError):
+        values = [float(part) for part in text.split(",")]
+        if len(values) == count and all(map(math.isfinite, values)):
+            return values
+    said = "a number" if count == 1 else f"{count} numbers"
+    raise InvalidInputError(f"{name} must be {said}; got {text[:30]!r}.")
+
+
 class Figure(NamedTuple):
     kind: str
     name: str
@@ -66,10 +77,7 @@ def read_figures(text: str) -> tuple[Figure, ...]:
             said = f"up to {MOST_FIGURES} figures of six parts each"
             raise InvalidInputError(f"objects must hold {said}; got {item[:30]!r}.")
         kind, name, parents, color, hidden, value = parts
-        try:
-            number = as_real(float(value), "objects")
-        except ValueError as error:
-            raise InvalidInputError(f"objects holds {value[:20]!r}, not a number.") from error
+        (number,) = read_numbers(value, "objects", 1)
         hue = as_choice(color[:20], "color", tuple(FIGURE_COLORS))
         names = tuple(filter(None, parents.split(".")))
         figure = Figure(kind, name, names, hue, hidden == "1", number)
@@ -123,8 +131,5 @@ def without_point(figures: tuple[Figure, ...], index: int) -> tuple[tuple[Figure
     for name in [f.name for f in figures if f.kind == "point" and f.value == index]:
         figures, more = without(figures, name)
         lost += [name, *more]
-    moved = (f.kind == "point" and f.value > index for f in figures)
-    return tuple(
-        f._replace(value=f.value - 1) if later else f
-        for f, later in zip(figures, moved, strict=True)
-    ), lost
+    later = {f for f in figures if f.kind == "point" and f.value > index}
+    return tuple(f._replace(value=f.value - 1) if f in later else f for f in figures), lost

@@ -115,18 +115,15 @@ def _reading_code(table: PreparedTable) -> list[str]:
             *([f"X = X[:, {used}]"] if table.dropped else []),
         ]
     drop = f"drop={list(table.dropped)}" if table.dropped else ""
-    text = "" if table.is_regression else f", text=[{target!r}]"
     header = "" if source.header else ", header=False"
+    task = ', task="number"' if table.is_regression else ""
     read = [
         "import numpy as np",
         "from cayleyklein.tables import TableEncoder, read_table, split_target",
-        f"table = read_table({source.name!r}{text}{header})",
+        f"table = read_table({source.name!r}, text=[{target!r}]{header})",
+        f"rows, y, _ = split_target(table, {target!r}{task})",
+        *([] if task else ["y = y.astype(str)"]),
     ]
-    if table.is_regression:
-        read += [f"table = table[table[{target!r}].notna()]"]
-        read += [f"rows, y = table.drop(columns={target!r}), table[{target!r}].to_numpy()"]
-    else:
-        read += [f"rows, y, _ = split_target(table, {target!r})", "y = y.astype(str)"]
     if int(source.frame[target].notna().sum()) > _tables.SAMPLED:
         seed, most = _tables.TABLE_SEED, _tables.SAMPLED
         read += [f"pick = np.sort(np.random.default_rng({seed}).permutation(len(y))[:{most}])"]

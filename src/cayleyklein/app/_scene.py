@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._construct import Construction
@@ -339,29 +340,19 @@ class Drafter:
             canvas.put(Shape("marks", chosen, "", radius, edge="gold", edge_width=2.4))
 
 
-def power_edges(centers: Floats, sq_radii: Floats) -> list[Floats]:
-    """Return the edges of the power diagram of circles: where two powers are equal and least.
+def power_edges(centers: Floats, sq_radii: Floats) -> Floats:
+    """Return the edges (m, 2, 2) of the power diagram of circles.
 
-    On the line where those of i and j are equal, each other circle leaves a half-line.
+    They are dual to the lower hull of the lifted centres (c, ‖c‖² - r²). Four circles far away end
+    what would go to infinity.
     """
-    heights = np.einsum("ij,ij->i", centers, centers) - sq_radii
-    i, j = np.triu_indices(len(centers), 1)
-    normal, level = 2 * (centers[j] - centers[i]), heights[j] - heights[i]
-    size = np.maximum(np.einsum("ij,ij->i", normal, normal), np.finfo(float).tiny)[:, None]
-    start, along = level[:, None] * normal / size, normal[:, ::-1] * [-1, 1] / np.sqrt(size)
-
-    def values(x: Floats) -> Floats:
-        own = np.einsum("ij,ij->i", x, centers[i])[:, None]
-        return np.asarray(2 * (x @ centers.T - own))
-
-    # power_k - power_i = b - a t must not be negative, for k other than i and j
-    a, b = values(along), heights - heights[i, None] - values(start)
-    rows = np.arange(len(i))
-    for k in (i, j):
-        a[rows, k], b[rows, k] = 0.0, np.inf
-    with np.errstate(divide="ignore", invalid="ignore"):
-        low = np.where(a < 0, b / a, -FAR_OUT).max(axis=1)
-        high = np.where(a > 0, b / a, FAR_OUT).min(axis=1)
-    known = (low < high) & (np.where(a == 0, b, 1.0) >= 0).all(axis=1)
-    ends = start[:, None] + np.stack([low, high], axis=1)[..., None] * along[:, None]
-    return list(ends[known])
+    n, far = len(centers), FAR_OUT * np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
+    sites = np.concatenate([centers, far])
+    heights = np.sum(sites**2, axis=1) - np.append(sq_radii, np.zeros(4))
+    hull = ConvexHull(np.column_stack([sites, heights]))
+    normal, facet = hull.equations, np.repeat(np.arange(len(hull.simplices)), 3)
+    other, between = hull.neighbors.ravel(), hull.simplices[:, [[1, 2], [0, 2], [0, 1]]]
+    low, real = normal[:, 2] < 0, (between < n).all(axis=2).ravel()
+    corners = -normal[:, :2] / (2 * np.where(low, normal[:, 2], np.nan)[:, None])
+    seen = real & (facet < other) & low[facet] & low[other]
+    return np.stack([corners[facet[seen]], corners[other[seen]]], axis=1)

@@ -1,17 +1,17 @@
 """The state of the plane page: one value that fits into an address."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import as_choice, as_real
-from cayleyklein.app._figures import Figure, read_figures
+from cayleyklein._validation import as_choice
+from cayleyklein.app._figures import Figure, read_figures, read_numbers
 from cayleyklein.app._tiling import Tiling, read_tiling
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
@@ -120,25 +120,7 @@ class PlaneState:
         object.__setattr__(self, "chosen", (first, second))
 
     def with_parts(self, parts: Mapping[str, Any]) -> Self:
-        values: dict[str, Any] = {}
-        for name, value in parts.items():
-            if name in RANGES:
-                values[name] = _in_range(name, value)
-            elif name in ("chart", "second"):
-                charts = tuple(CHART_NAMES) if name == "chart" else ("", *CHART_NAMES)
-                values[name] = as_choice(str(value)[:20], name, charts)
-            elif name == "shown":
-                layers = filter(None, str(value).split(","))
-                values[name] = frozenset(as_choice(v[:20], name, tuple(LAYERS)) for v in layers)
-            elif name == "chosen":
-                values[name] = tuple(int(i) for i in _numbers(str(value), name, 2))
-            elif name == "tiling":
-                values[name] = read_tiling(str(value))
-            elif name == "objects":
-                values[name] = read_figures(str(value))
-            elif name == "points":
-                rows = filter(None, str(value).split(";"))
-                values[name] = tuple(rounded_point(*_numbers(row, name, 3)) for row in rows)
+        values: dict[str, Any] = {n: PARSERS[n](v) for n, v in parts.items() if n in PARSERS}
         tiling = values.get("tiling", self.tiling)
         if tiling and "curvature" in values and "tiling" not in values:
             tiling = values["tiling"] = tiling.at_curvature(values["curvature"])
@@ -204,10 +186,7 @@ class PlaneState:
 
 def _in_range(name: str, value: Any) -> float | int:
     low, high = RANGES[name]
-    try:
-        number = as_real(float(value), name)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{name} must be a number; got {str(value)[:20]!r}.") from error
+    (number,) = read_numbers(str(value), name, 1)
     if not low <= number <= high:
         raise InvalidInputError(f"{name} must be between {low:g} and {high:g}; got {number:g}.")
     if name == "order":
@@ -215,16 +194,6 @@ def _in_range(name: str, value: Any) -> float | int:
             raise InvalidInputError(f"order must be a whole number; got {number:g}.")
         return int(number)
     return round(number, CURVATURE_DECIMALS if name == "curvature" else DECIMALS) + 0.0
-
-
-def _numbers(text: str, name: str, count: int) -> list[float]:
-    try:
-        values = [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InvalidInputError(f"{name} holds {text[:30]!r}, which is not numbers.") from error
-    if len(values) != count or not np.isfinite(values).all():
-        raise InvalidInputError(f"{name} must hold {count} numbers; got {text[:30]!r}.")
-    return values
 
 
 def rounded_point(x: float, y: float, label: float) -> Generator:
@@ -249,4 +218,22 @@ def scatter(n: int, seed: int) -> tuple[Generator, ...]:
     return tuple(rounded_point(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
 
 
+def _choices(name: str, known: Collection[str]) -> Callable[[Any], Any]:
+    return lambda value: as_choice(str(value)[:20], name, tuple(known))
+
+
+PARSERS: dict[str, Callable[[Any], Any]] = {  # parts of a state from the texts of an address
+    "chart": _choices("chart", CHART_NAMES),
+    "second": _choices("second", ("", *CHART_NAMES)),
+    "shown": lambda text: frozenset(
+        map(_choices("shown", LAYERS), filter(None, str(text).split(",")))
+    ),
+    "chosen": lambda text: tuple(int(i) for i in read_numbers(str(text), "chosen", 2)),
+    "points": lambda text: tuple(
+        rounded_point(*read_numbers(row, "points", 3)) for row in filter(None, str(text).split(";"))
+    ),
+    "tiling": lambda text: read_tiling(str(text)),
+    "objects": lambda text: read_figures(str(text)),
+}
+PARSERS |= {name: partial(_in_range, name) for name in RANGES}
 DEFAULT_POINTS = scatter(28, seed=3)

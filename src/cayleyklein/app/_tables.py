@@ -50,8 +50,7 @@ class TableSource(NamedTuple):
 class PreparedTable(NamedTuple):
     """Rows for a learner: X of shape (n, d), and the labels or numbers to predict.
 
-    `y` is the position of each row's class, or of the range that its number is in, and `classes`
-    has their names.
+    `classes` has the names of the classes, or of the ranges that numbers are in.
     """
 
     source: TableSource
@@ -60,7 +59,6 @@ class PreparedTable(NamedTuple):
     rows: Any
     labels: AnyArray
     X: Floats
-    y: Ints
     columns: tuple[str, ...]
     classes: tuple[str, ...]
     notes: tuple[str, ...]
@@ -71,8 +69,12 @@ class PreparedTable(NamedTuple):
     def is_regression(self) -> bool:
         return self.edges is not None
 
+    @property
+    def y(self) -> Ints:
+        return self.codes_of(self.labels)
+
     def codes_of(self, found: AnyArray) -> Ints:
-        """Return the positions of predicted classes, or of the ranges of predicted numbers."""
+        """Return the positions of classes, or of the ranges of numbers, in `classes`."""
         if self.edges is not None:
             return np.searchsorted(self.edges, np.asarray(found, dtype=float)).astype(np.intp)
         position = {name: i for i, name in enumerate(self.classes)}
@@ -121,27 +123,21 @@ def _read(content: bytes, name: str, header: bool, **options: Any) -> tuple[Any,
 
 def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> PreparedTable:
     name, dropped = source.name[:SHOWN], tuple(c for c in drop if c != target)
-    numbers = _numbers_of(source, target)
-    frame = source.frame
-    if source.kind == "upload" and numbers is None:
-        frame = _read(source.content, name, source.header, text=[target])[0]
-    labels: AnyArray
-    if numbers is None:
-        rows, words, n_unlabelled = split_target(frame, target)
-        labels = np.asarray(words).astype(str)
-    else:
-        known = np.isfinite(numbers)
-        rows, labels = frame[known].drop(columns=target), numbers[known]
-        n_unlabelled = int((~known).sum())
+    frame, task = source.frame, "class"
+    if source.kind == "upload":
+        frame, task = _read(source.content, name, source.header, text=[target])[0], "auto"
+    rows, labels, n_unlabelled = split_target(frame, target, task=task)
     rows, notes = rows.drop(columns=list(dropped)), list(source.notes)
     if len(rows) > SAMPLED:
         notes.append(f"{SAMPLED:,} of {len(rows):,} rows are used, drawn at random")
-        pick = sampled_rows(len(rows))
+        pick = np.sort(np.random.default_rng(TABLE_SEED).permutation(len(rows))[:SAMPLED])
         rows, labels = rows.iloc[pick], labels[pick]
     if not rows.shape[1]:
         raise InvalidInputError("No column is left to learn from; choose two or more.")
-    edges = None if numbers is None else _edges(labels)
-    classes, y = _class_codes(labels, target) if edges is None else _range_codes(labels, edges)
+    is_number = labels.dtype.kind == "f"
+    edges = np.unique(np.quantile(labels, np.arange(1, N_RANGES) / N_RANGES)) if is_number else None
+    labels = labels if is_number else labels.astype(str)
+    classes = _class_names(labels, target) if edges is None else _range_names(edges)
     with warnings.catch_warnings():  # the notes say what was guessed
         warnings.simplefilter("ignore")
         encoder = TableEncoder().fit(rows)
@@ -156,52 +152,27 @@ def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> Pre
         said = f"{plural(n_unlabelled, 'row')} without a value in {target!r}"
         notes.append(f"{said} {'is' if n_unlabelled == 1 else 'are'} left out")
     columns = tuple(map(str, encoder.get_feature_names_out()))
-    made = (X, y, columns, classes, tuple(notes), encoder, edges)
+    made = (X, columns, classes, tuple(notes), encoder, edges)
     return PreparedTable(source, target, dropped, rows, labels, *made)
 
 
-def sampled_rows(n: int) -> Ints:
-    return np.sort(np.random.default_rng(TABLE_SEED).permutation(n)[:SAMPLED])
-
-
-def _numbers_of(source: TableSource, target: str) -> Floats | None:
-    """Return the target as numbers, if it is one that has no classes."""
-    column = source.frame[target]
-    if source.kind != "upload" or column.dtype.kind != "f":
-        return None
-    numbers = np.asarray(column, dtype=float)
-    found = np.unique(numbers[np.isfinite(numbers)])
-    whole = (found == np.rint(found)).all()
-    return None if len(found) <= (MOST_CLASSES if whole else MOST_CLASSES // 2) else numbers
-
-
-def _edges(numbers: AnyArray) -> Floats:
-    parts = np.arange(1, N_RANGES) / N_RANGES
-    return np.unique(np.quantile(np.asarray(numbers, dtype=float), parts))
-
-
-def _range_codes(numbers: AnyArray, edges: Floats) -> tuple[tuple[str, ...], Ints]:
+def _range_names(edges: Floats) -> tuple[str, ...]:
     ends = [f"{edge:.4g}" for edge in edges]
     between = [f"{low} to {high}" for low, high in pairwise(ends)]
-    names = (f"up to {ends[0]}", *between, f"above {ends[-1]}")
-    return names, np.searchsorted(edges, np.asarray(numbers, dtype=float)).astype(np.intp)
+    return (f"up to {ends[0]}", *between, f"above {ends[-1]}")
 
 
-def _class_codes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
-    found = np.unique(labels)
+def _class_names(labels: AnyArray, target: str) -> tuple[str, ...]:
+    found, counts = np.unique(labels, return_counts=True)
     if not 2 <= len(found) <= MOST_CLASSES:
         said = f"Column {target[:SHOWN]!r} has {plural(len(found), 'class')}"
         raise InvalidInputError(f"{said}; expected 2 to {MOST_CLASSES}.")
-    # numbers in their order, then texts
-    keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in found.tolist()]
-    classes = [name for _, _, name in sorted(keys)]
-    position = {name: i for i, name in enumerate(classes)}
-    y = np.array([position[label] for label in labels.tolist()], dtype=np.intp)
-    counts = np.bincount(y)
     if counts.min() < 2:
         said = "has a single row; each needs two, one to learn from and one to be tested on."
-        raise InvalidInputError(f"Class {classes[int(counts.argmin())][:SHOWN]!r} {said}")
-    return tuple(classes), y
+        raise InvalidInputError(f"Class {found[counts.argmin()][:SHOWN]!r} {said}")
+    # numbers in their order, then texts
+    keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in found.tolist()]
+    return tuple(name for _, _, name in sorted(keys))
 
 
 def read_rows(content: bytes, table: PreparedTable) -> Any:
@@ -228,12 +199,9 @@ def _has_header(content: bytes) -> bool:
 
 
 def _first_cells(content: bytes) -> list[str]:
-    first = content[:100_000].lstrip(b"\xef\xbb\xbf \r\n").splitlines()[:1]
-    return (
-        [c.strip() for c in re.split("[,;\t]", first[0].decode("utf-8", "replace"))]
-        if first
-        else []
-    )
+    lines = content[:100_000].lstrip(b"\xef\xbb\xbf \r\n").splitlines() or [b""]
+    cells = re.split("[,;\t]", lines[0].decode("utf-8", "replace"))
+    return [cell.strip() for cell in cells]
 
 
 def _is_number(cell: str) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_real
+from cayleyklein.app._figures import read_numbers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import apply_collineation, constructions
 from cayleyklein.geometry.lifts import cosine, sine
@@ -114,14 +114,9 @@ class Tiling(NamedTuple):
 def read_tiling(text: str) -> Tiling | None:
     if not text:
         return None
-    try:
-        numbers = [as_real(float(part), "tiling") for part in text.split(",")]
-        p, q, depth = (int(number) for number in numbers[:3])
-        found = Tiling(p, q, depth, *(round(number, 6) for number in numbers[3:]))
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"tiling must be numbers, p,q,depth,edge; got {text[:30]!r}."
-        ) from error
+    numbers = read_numbers(text, "tiling, p,q,depth,edge,", min(max(text.count(",") + 1, 4), 7))
+    p, q, depth = (int(number) for number in numbers[:3])
+    found = Tiling(p, q, depth, *(round(number, 6) for number in numbers[3:]))
     if not (min(p, q) >= 3 and max(p, q) <= 12 and 1 <= depth <= 8 and max(map(abs, found)) <= 180):
         said = "p and q from 3 to 12 and a depth from 1 to 8"
         raise InvalidInputError(f"tiling must have {said}; got {text[:30]!r}.")

@@ -156,10 +156,8 @@ class Toolbox:
         elif part == "hidden":
             figure = figure._replace(hidden=value == "1")
         elif part == "value" and figure.kind == "ball":
-            try:
-                figure = figure._replace(value=as_real(float(value), "radius", "(0, 20]"))
-            except ValueError as error:
-                raise InvalidInputError(f"radius must be a number; got {value[:20]!r}.") from error
+            (radius,) = _figures.read_numbers(value, "radius", 1)
+            figure = figure._replace(value=as_real(radius, "radius", "(0, 20]"))
         else:
             raise InvalidInputError(f"{part[:20]!r} of {name} cannot be changed.")
         self.state = replace(

@@ -81,35 +81,29 @@ class View(ChartView):
         return outlines.inset(self.domain, x, CLEARANCE)
 
     def _on_surface(self, spot: Floats, far_side: bool) -> Floats:
-        """Return where the line of sight of a spot meets the surface, or comes nearest to it."""
-        u, v = spot[0] + self._origin @ self._right, spot[1] + self._origin @ self._up
-        if self.name == "hyperboloid":
-            return self._on_bowl(u, v, far_side)
-        size = math.hypot(u, v)
-        if size > 1 - CLEARANCE:
-            u, v = ((1 - CLEARANCE) * c / size for c in (u, v))
-        depth = math.sqrt(1 - u * u - v * v)
-        y = u * self._right + v * self._up + (-depth if far_side else depth) * self._eye
-        if far_side and y[2] < CLEARANCE:
-            return self._on_surface(spot, False)
-        y[2] = max(y[2], CLEARANCE)
-        return np.asarray(y / np.linalg.norm(y))
+        """Return where the line of sight of a spot meets the surface, or comes nearest to it.
 
-    def _on_bowl(self, u: float, v: float, far_side: bool) -> Floats:
-        """Solve Z² - X² - Y² = 1 along the line of sight; the far side is its outer wall."""
-        start, eye = u * self._right + v * self._up, self._eye
-        form = np.array([-1.0, -1.0, 1.0])
+        On it ⟨y, y⟩ = 1 for a form, Z² - X² - Y² of a bowl: a quadratic equation of the depth.
+        """
+        bowl, eye = self.name == "hyperboloid", self._eye
+        u, v = spot[0] + self._origin @ self._right, spot[1] + self._origin @ self._up
+        size = 1.0 if bowl else max(1.0, math.hypot(u, v) / (1 - CLEARANCE))
+        start = (u * self._right + v * self._up) / size
+        form = np.array([-1.0, -1.0, 1.0] if bowl else [1.0, 1.0, 1.0])
         a, b, c = (eye * form) @ eye, (start * form) @ eye, (start * form) @ start - 1
         if abs(a) < CLEARANCE:
             depths = [-c / (2 * b)] if b else [0.0]
         else:
             root = math.sqrt(max(b * b - a * c, 0.0))
             depths = sorted([(-b - root) / a, (-b + root) / a])
-        sheet = [y for y in (start + d * eye for d in depths) if y[2] > 0] or [start]
+        least = 0.0 if bowl else CLEARANCE
+        sheet = [y for y in (start + d * eye for d in depths) if y[2] > least]
         wanted = [y for y in sheet if (y @ self._facing < 0) == far_side]
-        y = (wanted or sheet)[-1]
-        y[2] = math.hypot(1.0, y[0], y[1])
-        return np.asarray(y)
+        y = (wanted or sheet or [start + depths[-1] * eye])[-1]
+        if bowl:
+            return np.array([y[0], y[1], math.hypot(1.0, y[0], y[1])])
+        y[2] = max(y[2], CLEARANCE)
+        return np.asarray(y / np.linalg.norm(y))
 
     def holds(self, seen: ArrayLike) -> bool:
         found = self.to_screen(self.from_screen(seen))

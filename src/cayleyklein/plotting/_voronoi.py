@@ -101,7 +101,8 @@ class VoronoiDisplay(style.PlaneDisplay):
             )
         if regions and diagram.labels is None:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
-        ax, colors = style.new_axes(ax), ["none"] * n
+        colors: list[Any] = ["none"] * n
+        ax = style.new_axes(ax)
         if fill and diagram.labels is not None:
             tints = style.class_tints(len(diagram.classes))
             colors = [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
