@@ -9,25 +9,6 @@ from typing import TYPE_CHECKING, Any
 from cayleyklein._version import __version__
 
 if TYPE_CHECKING:
-    from cayleyklein import (
-        curvature,
-        datasets,
-        diagrams,
-        exceptions,
-        experiments,
-        geometry,
-        kernels,
-        learning,
-        manifold,
-        meshes,
-        metrics,
-        neighbors,
-        plotting,
-        prediction,
-        selection,
-        svm,
-        tables,
-    )
     from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
@@ -38,7 +19,7 @@ if TYPE_CHECKING:
         CurvedPairs,
         CurvedQuadruplets,
         CurvedTriplets,
-    )
+    )  # fmt: skip
     from cayleyklein.manifold import CurvedMDS, FromChart
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
@@ -47,72 +28,31 @@ if TYPE_CHECKING:
     from cayleyklein.svm import CurvedLinearSVC
 
 __all__ = [
-    "MMC",
-    "CayleyKleinVoronoi",
-    "CurvatureEstimate",
-    "CurvedKNeighborsClassifier",
-    "CurvedKNeighborsRegressor",
-    "CurvedKernelClassifier",
-    "CurvedKernelRegressor",
-    "CurvedLMNN",
-    "CurvedLinearSVC",
-    "CurvedMDS",
-    "CurvedMLKR",
-    "CurvedMetric",
-    "CurvedNeighbors",
-    "CurvedPairs",
-    "CurvedQuadruplets",
-    "CurvedTriplets",
-    "FromChart",
-    "MixedMetric",
-    "ProductMetric",
-    "__version__",
-    "curvature",
-    "datasets",
-    "diagrams",
-    "estimate_curvature",
-    "exceptions",
-    "experiments",
-    "geometry",
-    "kernels",
-    "learning",
-    "lloyd",
-    "manifold",
-    "mesh_polygon",
-    "meshes",
-    "metrics",
-    "neighbors",
-    "plotting",
-    "prediction",
-    "selection",
-    "svm",
-    "tables",
-]
+    "MMC", "CayleyKleinVoronoi", "CurvatureEstimate", "CurvedKNeighborsClassifier",
+    "CurvedKNeighborsRegressor", "CurvedKernelClassifier", "CurvedKernelRegressor",
+    "CurvedLMNN", "CurvedLinearSVC", "CurvedMDS", "CurvedMLKR", "CurvedMetric",
+    "CurvedNeighbors", "CurvedPairs", "CurvedQuadruplets", "CurvedTriplets", "FromChart",
+    "MixedMetric", "ProductMetric", "__version__", "curvature", "datasets", "diagrams",
+    "estimate_curvature", "exceptions", "experiments", "geometry", "kernels", "learning",
+    "lloyd", "manifold", "mesh_polygon", "meshes", "metrics", "neighbors", "plotting",
+    "prediction", "selection", "svm", "tables",
+]  # fmt: skip
 
-_HOME = {
-    "CayleyKleinVoronoi": "diagrams",
-    "CurvatureEstimate": "curvature",
-    "CurvedKNeighborsClassifier": "prediction",
-    "CurvedKNeighborsRegressor": "prediction",
-    "CurvedKernelClassifier": "kernels",
-    "CurvedKernelRegressor": "kernels",
-    "CurvedLMNN": "learning",
-    "CurvedLinearSVC": "svm",
-    "CurvedMDS": "manifold",
-    "CurvedMLKR": "learning",
-    "CurvedMetric": "metrics",
-    "CurvedNeighbors": "neighbors",
-    "CurvedPairs": "learning",
-    "CurvedQuadruplets": "learning",
-    "CurvedTriplets": "learning",
-    "FromChart": "manifold",
-    "MMC": "learning",
-    "MixedMetric": "metrics",
-    "ProductMetric": "metrics",
-    "estimate_curvature": "curvature",
-    "lloyd": "meshes",
-    "mesh_polygon": "meshes",
-}
+_NAMES = {
+    "curvature": ("CurvatureEstimate", "estimate_curvature"),
+    "diagrams": ("CayleyKleinVoronoi",),
+    "kernels": ("CurvedKernelClassifier", "CurvedKernelRegressor"),
+    "learning": (
+        "CurvedLMNN", "CurvedMLKR", "CurvedPairs", "CurvedQuadruplets", "CurvedTriplets", "MMC",
+    ),
+    "manifold": ("CurvedMDS", "FromChart"),
+    "meshes": ("lloyd", "mesh_polygon"),
+    "metrics": ("CurvedMetric", "MixedMetric", "ProductMetric"),
+    "neighbors": ("CurvedNeighbors",),
+    "prediction": ("CurvedKNeighborsClassifier", "CurvedKNeighborsRegressor"),
+    "svm": ("CurvedLinearSVC",),
+}  # fmt: skip
+_HOME = {name: folder for folder, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
