@@ -11,7 +11,7 @@ from cayleyklein._estimators import as_weights, restore_on_error
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import about, as_choice, as_finite_array, as_real, list_indices
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.objectives.comparisons import ComparedRows
+from cayleyklein.learning.objectives.comparisons import compared_rows
 from cayleyklein.learning.tuples import TupleLearner, fill_in_parameters
 
 PAIRS_OF_A_KIND = 1500  # at most: each is compared with each of the other kind
@@ -76,11 +76,11 @@ class CurvedPairs(TupleLearner):
             np.sort(rng.choice(some, min(len(some), PAIRS_OF_A_KIND), replace=False))
             for some in (similar, dissimilar)
         )
-        rows = ComparedRows.from_tuples(
+        rows, compared = compared_rows(
             formed[near], formed[far], weights[near], weights[far], self.name
         )
-        rows.report_both_ways()
-        self._fit_compared(rows)
+        compared.report_both_ways()
+        self._fit_compared(rows, compared)
         distances = self.metric_.distance(formed[:, 0], formed[:, 1], outside="inf")
         self.threshold_ = best_threshold(distances, alike, weights)
         return self
@@ -170,9 +170,9 @@ class Comparer(TupleLearner):
         weights = as_weights(sample_weight, formed)
         some = np.flatnonzero(weights > 0)
         near, far = formed[some][:, self.near], formed[some][:, self.far]
-        rows = ComparedRows.from_tuples(near, far, weights[some], None, self.name)
-        rows.report_contradictions(self.name, some)
-        self._fit_compared(rows)
+        rows, compared = compared_rows(near, far, weights[some], None, self.name)
+        compared.report_contradictions(self.name, some)
+        self._fit_compared(rows, compared)
         return self
 
     def decision_function(self, tuples: ArrayLike) -> Floats:

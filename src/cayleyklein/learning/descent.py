@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -51,6 +51,11 @@ class Recipe:
     @property
     def name(self) -> str:
         return self.geometry
+
+    @property
+    def flat(self) -> Self:
+        """The descent that is learned first for init="flat"."""
+        return type(self)("flat", n_components=self.n_components)
 
     def start(self, rows: TrainingRows, factor: Floats) -> Parameters:
         K = CURVATURES[self.geometry]
@@ -127,8 +132,7 @@ def descend(
     """Learn one metric, from a given start or the recipe's own; `rng` draws the anchors."""
     found = start
     if found is None and recipe.init == "flat":
-        flat = descend(rows, type(recipe)("flat", n_components=recipe.n_components), rng)
-        found = recipe.start(rows, flat.found.factor)
+        found = recipe.start(rows, descend(rows, recipe.flat, rng).found.factor)
     elif found is None and recipe.init == "std" and recipe.n_components is None:
         found = recipe.start(rows, np.eye(len(rows.varies)) * rows.varies)
     elif found is None:

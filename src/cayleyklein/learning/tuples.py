@@ -15,7 +15,8 @@ from cayleyklein._validation import as_finite_array, as_points, list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import descend
 from cayleyklein.learning.learner import DescentLearner, as_tuples
-from cayleyklein.learning.objectives.comparisons import ComparedRows, ComparisonRecipe
+from cayleyklein.learning.objectives.comparisons import ComparedPairs, ComparisonRecipe
+from cayleyklein.learning.rows import TrainingRows
 
 TUPLE_PARAMETERS = """
 Parameters
@@ -137,11 +138,11 @@ class TupleLearner(DescentLearner):
         self._check_columns(formed.size // formed.shape[2], formed.shape[2])
         return formed
 
-    def _fit_compared(self, rows: ComparedRows) -> None:
-        changes = self._given("max_iter", "init")
+    def _fit_compared(self, rows: TrainingRows, pairs: ComparedPairs) -> None:
         recipe = ComparisonRecipe(
-            self.geometry, n_components=self.n_components, margin=float(self.margin), **changes
-        )
+            geometry=self.geometry, n_components=self.n_components, margin=float(self.margin),
+            pairs=pairs, **self._given("max_iter", "init"),
+        )  # fmt: skip
         start = self._start(rows, recipe)
         fit = descend(rows, recipe, self._generator(), start, self._report())
         self._keep(rows.to_metric(fit.found), (fit,))

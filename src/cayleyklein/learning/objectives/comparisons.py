@@ -9,8 +9,8 @@ lets a few far rows decide. Triplets and quadruplets are such comparisons as the
 and dissimilar pairs, each similar one is compared with each dissimilar one.
 """
 
-from dataclasses import dataclass, fields
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -24,66 +24,56 @@ from cayleyklein.learning.objectives.search import blocks_of
 from cayleyklein.learning.rows import TrainingRows
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComparedRows(TrainingRows):
-    """Standardised distinct rows, and the pairs of them that :class:`Comparisons` compares."""
+class ComparedPairs(NamedTuple):
+    """Pairs of rows to compare: without `far_weights` one by one, with them each with each."""
 
-    near: Ints
-    far: Ints
+    near: Ints  # (a, 2)
+    far: Ints  # (b, 2)
     near_weights: Floats
     far_weights: Floats | None
 
-    @classmethod
-    def from_tuples(
-        cls, near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
-    ) -> Self:
-        """Return the rows of near pairs (a, 2, d) and far pairs (b, 2, d); errors use `name`."""
-        d = near.shape[2]
-        every = np.vstack([near, far]).reshape(-1, d)
-        points, numbers = np.unique(every, axis=0, return_inverse=True)
-        n = len(points)
-        if n < 2:
-            raise InvalidInputError(
-                f"All rows of the {name} are equal; learning a metric needs two distinct ones."
-            )
-        base = TrainingRows.from_raw(points, np.zeros(n, int), np.ones(n), name=name)
-        shared = {field.name: getattr(base, field.name) for field in fields(TrainingRows)}
-        pairs = numbers.reshape(-1, 2)
-        return cls(
-            **shared, near=pairs[: len(near)], far=pairs[len(near) :], near_weights=near_weights,
-            far_weights=far_weights,
-        )  # fmt: skip
-
     @property
-    def pair_numbers(self) -> tuple[Ints, Ints]:
+    def numbers(self) -> tuple[Ints, Ints]:
         """A number for each near and each far pair, the same for the same two rows."""
-        base = np.array([len(self), 1])
+        base = np.array([max(self.near.max(), self.far.max()) + 1, 1])
         return np.sort(self.near, axis=1) @ base, np.sort(self.far, axis=1) @ base
 
     def report_both_ways(self) -> None:
-        near, far = self.pair_numbers
-        both, every = np.intersect1d(near, far), np.union1d(near, far)
+        near, far = self.numbers
+        both, every = len(np.intersect1d(near, far)), len(np.union1d(near, far))
         why = "labelled both similar and dissimilar"
-        _report(
-            len(both), len(every), f"Every pair is {why}: no metric is better than any other.",
-            f"{len(both)} pairs are {why}.",
-        )  # fmt: skip
+        every_one = f"Every pair is {why}: no metric is better than any other."
+        _report(both, every, every_one, f"{both} pairs are {why}.")
         equal = int((self.far[:, 0] == self.far[:, 1]).sum())
         why = "of equal rows, whose distance is 0 under every metric."
-        some = f"{equal} dissimilar pairs are {why}"
-        _report(equal, len(self.far), f"Every dissimilar pair is {why}", some)
+        every_one = f"Every dissimilar pair is {why}"
+        _report(equal, len(far), every_one, f"{equal} dissimilar pairs are {why}")
 
     def report_contradictions(self, name: str, numbers: Ints) -> None:
-        near, far = self.pair_numbers
+        near, far = self.numbers
         bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
+        n, n_bad = len(bad), int(bad.sum())
+        why = "contradicted by another, or of two equal pairs"
         _report(
-            int(bad.sum()),
-            len(bad),
-            f"Every one of the {len(bad)} {name} is contradicted by another, or compares a pair "
-            f"with itself: no metric is better than any other.",
-            f"{int(bad.sum())} of {len(bad)} {name} are contradicted by others, or compare a pair "
-            f"with itself: {list_indices(numbers[bad])}.",
+            n_bad, n, f"Every one of the {n} {name} is {why}: no metric is better than any other.",
+            f"{n_bad} of {n} {name} are {why}: {list_indices(numbers[bad])}.",
+        )  # fmt: skip
+
+
+def compared_rows(
+    near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
+) -> tuple[TrainingRows, ComparedPairs]:
+    """Return the distinct rows of near pairs (a, 2, d) and far pairs (b, 2, d), standardised."""
+    every = np.vstack([near, far]).reshape(-1, near.shape[2])
+    points, numbers = np.unique(every, axis=0, return_inverse=True)
+    n = len(points)
+    if n < 2:
+        raise InvalidInputError(
+            f"All rows of the {name} are equal; learning a metric needs two distinct ones."
         )
+    rows = TrainingRows.from_raw(points, np.zeros(n, int), np.ones(n), name=name)
+    pairs = numbers.reshape(-1, 2)
+    return rows, ComparedPairs(pairs[: len(near)], pairs[len(near) :], near_weights, far_weights)
 
 
 def _report(n_bad: int, n: int, every: str, some: str) -> None:
@@ -94,18 +84,21 @@ def _report(n_bad: int, n: int, every: str, some: str) -> None:
         warn_caller(some)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparisonRecipe(Recipe):
+    pairs: ComparedPairs
     n_passes: int = 1
     max_iter: int = 20
     spread: float = 0.3
     radius: float = 0.7
     margin: float = 0.5
 
+    @property
+    def flat(self) -> Self:
+        return replace(self, geometry="flat", init="std")
+
     def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "Comparisons":
-        assert isinstance(rows, ComparedRows)
-        weights = rows.near_weights, rows.far_weights
-        return Comparisons(rows.X, rows.near, rows.far, *weights, self.margin)
+        return Comparisons(rows.X, *self.pairs, self.margin)
 
 
 @dataclass(frozen=True)
