@@ -53,11 +53,14 @@ class ComparedPairs(NamedTuple):
         near, far = self.numbers
         bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
         n, n_bad = len(bad), int(bad.sum())
-        why = "contradicted by another, or of two equal pairs"
         _report(
-            n_bad, n, f"Every one of the {n} {name} is {why}: no metric is better than any other.",
-            f"{n_bad} of {n} {name} are {why}: {list_indices(numbers[bad])}.",
-        )  # fmt: skip
+            n_bad,
+            n,
+            f"Every one of the {n} {name} is contradicted by another, or compares a pair with "
+            f"itself: no metric is better than any other.",
+            f"{n_bad} of {n} {name} are contradicted by others, or compare a pair with itself: "
+            f"{list_indices(numbers[bad])}.",
+        )
 
 
 def compared_rows(
