@@ -11,6 +11,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from numbers import Integral
 from typing import Any, ParamSpec, TypeVar
 
@@ -38,6 +39,16 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
+try:  # from scikit-learn 1.9 on
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+    CallbackSupportMixin = object
+
+
+class CallbackSupport(CallbackSupportMixin):
+    """Base of estimators whose fit tells scikit-learn's callbacks, where it has them."""
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -49,20 +60,50 @@ LARGEST_TOTAL = 1e308
 
 
 def restore_on_error(fit: Callable[P, R]) -> Callable[P, R]:
-    """Leave an estimator as it was when its fit raises, Ctrl-C included."""
+    """Leave an estimator as it was when its fit raises, Ctrl-C included; tell its callbacks."""
 
     @functools.wraps(fit)
     def call(*args: P.args, **given: P.kwargs) -> R:
         state = vars(args[0])
         before = dict(state)
+        told = with_callbacks(_with_root_task(fit)) if state.get("_skl_callbacks") else fit
         try:
-            return fit(*args, **given)
+            return told(*args, **given)
         except BaseException:
             state.clear()
             state.update(before)
             raise
 
     return call
+
+
+FIT_TASK: ContextVar[tuple[Any, Any] | None] = ContextVar("FIT_TASK", default=None)
+"""The estimator that is being fitted with scikit-learn's callbacks, and the context of its fit."""
+
+
+def _with_root_task(fit: Callable[..., R]) -> Callable[..., R]:
+    def call(estimator: Any, *args: Any, **given: Any) -> R:
+        context = estimator._init_callback_context(max_subtasks=None)
+        outer = FIT_TASK.set((estimator, context))
+        try:
+            context.call_on_fit_task_begin(estimator=estimator)
+            result = fit(estimator, *args, **given)
+            context.call_on_fit_task_end(estimator=estimator)
+        finally:
+            FIT_TASK.reset(outer)
+        return result
+
+    return call
+
+
+def tell_iteration() -> bool:
+    """Tell scikit-learn's callbacks of the running fit one iteration; return whether to stop."""
+    task = FIT_TASK.get()
+    if task is None:
+        return False
+    iteration = task[1].subcontext(task_name="iteration")
+    iteration.call_on_fit_task_begin(estimator=task[0])
+    return bool(iteration.call_on_fit_task_end(estimator=task[0]))
 
 
 @contextmanager

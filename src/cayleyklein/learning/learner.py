@@ -16,11 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import check_columns, meta_of, task
 from cayleyklein._estimators import (
+    FIT_TASK,
+    CallbackSupport,
     check_data,
     check_parameters,
     few_threads,
     is_dask,
     restore_on_error,
+    tell_iteration,
 )
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyFloats, Floats
@@ -47,7 +50,11 @@ LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² number
 
 
 class MetricLearner(
-    EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    CallbackSupport,
+    EstimatorCard,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Base of the learners: maps rows by the metric, and answers for pairs.
 
@@ -198,7 +205,7 @@ class DescentLearner(MetricLearner):
 
     def _report(self) -> Report | None:
         """Return what each iteration calls; once told to stop, every later fit stops at once."""
-        if self.callback is None and not self.verbose:
+        if self.callback is None and not self.verbose and FIT_TASK.get() is None:
             return None
         stop = False
 
@@ -211,6 +218,7 @@ class DescentLearner(MetricLearner):
                 )
             if self.callback is not None and not stop:
                 stop = bool(self.callback(progress))
+            stop = tell_iteration() or stop
             return stop
 
         return report

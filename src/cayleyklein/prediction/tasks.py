@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._distributed import in_memory
-from cayleyklein._estimators import check_truth, is_dask, naming
+from cayleyklein._estimators import CallbackSupport, check_truth, is_dask, naming
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.learner import RowLearner
@@ -31,7 +31,7 @@ from cayleyklein.selection.scores import (
 )
 
 
-class Predicting:
+class Predicting(CallbackSupport):
     """Mixin of all predictors: reading rows, judging and explaining answers."""
 
     n_features_in_: int
