@@ -176,9 +176,7 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
     try:
         with naming("X"), np.errstate(over="ignore", invalid="ignore"):  # sums may overflow
             # NaN are looked for below, where their places are named
-            rows: AnyArray = validate_data(
-                estimator, X, **options, ensure_all_finite=False if finite is True else finite
-            )
+            rows: AnyArray = validate_data(estimator, X, **options, ensure_all_finite=False)
     except CayleyKleinError as error:
         wrong = [repr(name) for name in getattr(X, "columns", ()) if not _is_numeric(X[name])]
         if not wrong:
@@ -190,16 +188,20 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
             f"cayleyklein.tables.TableClassifier takes tables with text and dates as they are."
         ) from error
     with np.errstate(over="ignore", invalid="ignore"):
-        total = rows.sum() if finite is True else 0.0
+        total = rows.sum() if finite else 0.0
     if not np.isfinite(total):  # an entry is not, or they are huge
-        bad = np.argwhere(~np.isfinite(rows))
+        bad = np.argwhere(np.isinf(rows) if finite == "allow-nan" else ~np.isfinite(rows))
         if len(bad):
+            what = "infinite" if finite == "allow-nan" else "NaN or infinite"
             raise InvalidInputError(
-                f"X has NaN or infinite entries at (row, column) {list_indices(bad)}. Drop these "
+                f"X has {what} entries at (row, column) {list_indices(bad)}. Drop these "
                 f"rows, or fill the gaps, as sklearn.impute.SimpleImputer does."
             )
-    if y is NO_TARGET:
-        return rows
+    return rows if y is NO_TARGET else (rows, check_lengths(estimator, rows, y))
+
+
+def check_lengths(estimator: Any, rows: Any, y: Any) -> Any:
+    """Return targets that are there, one for each row."""
     if y is None:
         raise InvalidInputError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
@@ -207,7 +209,7 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
         )
     with naming("y"):
         check_consistent_length(rows, y)
-    return rows, y
+    return y
 
 
 def check_numbers(y: Any) -> Floats:

@@ -301,7 +301,7 @@ def test_bad_parameters_are_refused_and_nothing_is_fitted(parameters, message):
 
 def test_bad_rows_are_refused():
     bad = X.copy()
-    bad[3, 1] = np.nan
+    bad[3, 1] = np.inf
     with pytest.raises(InvalidInputError, match=r"\(3, 1\)"):
         CurvedKernelClassifier().fit(bad, Y)
     with pytest.raises(InvalidInputError, match="1 class"):

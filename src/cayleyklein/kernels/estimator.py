@@ -233,7 +233,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             if machines
             else next(iter(self._sum.voters.values()))._rows_in_memory().X
         )
-        found = np.zeros(self.n_features_in_)
+        found = np.zeros(rows.shape[1])
         for name, share in self.part_shares_.items():
             if name == "columns":
                 distance = cast(ColumnDistance, self._sum.machines[name].distance)
@@ -243,7 +243,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             else:
                 carried = cast(Metric, self.metric_).feature_weights(rows)
             found += share * carried / (carried.sum() or 1.0)
-        return found
+        return self._column_shares(found)
 
     def _explain(
         self, row: Floats, direction: Floats, prediction: Any, unit: str, labels: AnyArray,
@@ -254,10 +254,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         The machines' sum is linear in the targets of the fitted rows: what each adds is exact. What
         a column adds is the value minus its mean where the column has the values of other rows.
         """
-        d, others, each = len(row), self._reference, np.arange(len(row))
-        changed = np.tile(row, (d, len(others), 1))
-        changed[each, :, each] = others.T
-        with_others = (self._total(changed.reshape(-1, d)) @ direction).reshape(d, len(others))
+        names, groups = self._by_column(np.eye(len(row)))
+        changed = np.where(groups.T[:, None] > 0, self._reference, row)  # columns of X, rows, d
+        total = self._total(changed.reshape(-1, len(row))) @ direction
+        with_others = total.reshape(changed.shape[:2])
         scores = {
             name: float(found[0] @ direction) for name, found in self._scores(row[None]).items()
         }
@@ -273,7 +273,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         order = np.argsort(-np.abs(values), kind="stable")
         return KernelExplanation(
             prediction, unit, rows[order], values[order], labels[rows[order]], parts,
-            sum(parts.values()) - with_others.mean(axis=1), self._column_names(), shares,
+            sum(parts.values()) - with_others.mean(axis=1), names, shares,
         )  # fmt: skip
 
 

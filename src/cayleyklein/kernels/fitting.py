@@ -65,7 +65,8 @@ def ranks_may_help(fitter: PartFitter, given: GivenRows, plain: FittedSum | None
     fitter = replace(fitter, names=("columns",))
     if len(given.target) > EXACT_POINTS:
         X, target, weights = given.draw(EXACT_POINTS, 1, np.random.default_rng(fitter.seed))
-        given, plain = replace(given, X=X, target=target, weights=weights), None
+        given = replace(given, X=X, target=target, weights=weights, searched=None)
+        plain = None
     if plain is None or plain.held_out is None or "columns" not in plain.held_out.scores:
         plain = fit_candidate(fitter, given)
     ranked = fit_candidate(fitter, given, ranked=True)
@@ -79,8 +80,7 @@ def fit_candidate(fitter: PartFitter, given: GivenRows, ranked: bool = False) ->
     """Fit the parts to columns as they are, or to their ranks, and weigh them by folds."""
     ranks = NormalScores.of(cast(Floats, given.X), given.weights) if ranked else None
     if ranks is not None:
-        X = ranks.transform(cast(Floats, given.X))
-        given = replace(given, X=X, source=X)
+        given = given.mapped(ranks.transform)
     task, names = fitter.task, fitter.names
     metric, learner = fitter.learn(given, "all") if LEARNED & set(names) else (None, None)
     counts, counted = counted_rows(given)

@@ -112,7 +112,7 @@ def fit_part(
 def drawn(given: GivenRows, size: int, rng: np.random.Generator) -> GivenRows:
     """Return a sample of rows of positive weight, by class, in memory."""
     X, target, weights = given.draw(size, 1, rng)
-    return replace(given, X=X, target=target, weights=weights, source=X, always=None)
+    return replace(given, X=X, target=target, weights=weights, source=X, always=None, searched=None)
 
 
 def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
@@ -139,5 +139,4 @@ def ranked_rows(given: GivenRows, ranks: NormalScores) -> GivenRows:
     if isinstance(given.X, RowBlocks):
         blocks = [_distributed.task(ranks.transform, block) for block in given.X.blocks]
         return replace(given, X=given.X._replace(blocks=blocks))
-    X = ranks.transform(given.X)
-    return replace(given, X=X, source=X)
+    return given.mapped(ranks.transform)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, cast
@@ -13,13 +14,13 @@ from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import (
     as_weights,
-    check_data,
     check_numbers,
     encode_classes,
     is_dask,
 )
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import list_indices
+from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import sampling
 from cayleyklein.learning.objectives.lifted import Parameters
@@ -37,8 +38,9 @@ class GivenRows:
     weights: Floats
     n_columns: int
     classes: AnyArray | None = None
-    source: Any = None  # X as it was given
+    source: Any = None  # X as it was given, or its encoded rows
     always: Bools | None = None  # rows that every sample has
+    searched: Floats | None = None  # rows to search in, where they are not those to learn from
 
     @classmethod
     def read(
@@ -66,32 +68,47 @@ class GivenRows:
                 y = _distributed.in_memory(y, "y")
             if is_dask(sample_weight):
                 sample_weight = _distributed.in_memory(sample_weight, "sample_weight")
-            rows, y = check_data(
-                estimator, X, y, order="C", ensure_min_samples=least_rows, reset=reset
-            )
+            rows, y = entrance.read_rows(estimator, X, y, least_rows, reset)
         if numeric:
             target: AnyArray = check_numbers(y)
         else:
             classes, target = encode_classes(y, classes)
+        weights, searched = as_weights(sample_weight, target), None
+        if reset and not isinstance(rows, RowBlocks):
+            found, searched = entrance.encoded_rows(estimator, X, rows, target, weights)
+            X, rows = X if found is rows else found, found
         d = rows.n_columns if isinstance(rows, RowBlocks) else rows.shape[1]
-        return cls(rows, target, as_weights(sample_weight, target), d, classes, X)
+        return cls(rows, target, weights, d, classes, X, searched=searched)
+
+    @property
+    def places(self) -> Any:
+        """Rows to search in."""
+        return self.X if self.searched is None else self.searched
 
     @property
     def labels(self) -> Ints:
         """Class of each row; 0 for all where targets are numbers."""
         return np.zeros(len(self.target), int) if self.classes is None else self.target
 
+    def mapped(self, function: Callable[[Any], Floats]) -> GivenRows:
+        """Return the rows, which are in memory, as a function turns them."""
+        X = function(self.X)
+        searched = None if self.searched is None else function(self.searched)
+        return replace(self, X=X, source=X, searched=searched)
+
     def take(self, rows: Ints) -> GivenRows:
         """Return some of the rows, which are in memory."""
         X = cast(Floats, self.X)[rows]
         return replace(
-            self, X=X, target=self.target[rows], weights=self.weights[rows], source=X, always=None
-        )
+            self, X=X, target=self.target[rows], weights=self.weights[rows], source=X, always=None,
+            searched=None,
+        )  # fmt: skip
 
     def joined(self, added: GivenRows) -> GivenRows:
         return replace(
             self,
             X=np.concatenate([self.X, added.X]),
+            searched=None if self.searched is None else np.concatenate([self.searched, added.X]),
             target=np.concatenate([self.target, added.target]),
             weights=np.concatenate([self.weights, added.weights]),
         )

@@ -21,9 +21,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from cayleyklein._estimators import as_jobs, check_data, is_dask
+from cayleyklein._estimators import as_jobs, is_dask
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import check_memory
+from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
@@ -291,7 +292,7 @@ def checked_queries(estimator: Any, X: Any) -> Floats | Blocks | None:
         from cayleyklein.neighbors.dask_shards import Blocks
 
         return Blocks.checked(estimator, X)
-    rows: Floats = check_data(estimator, X, order="C", reset=False)
+    rows = entrance.query_rows(estimator, X)
     if estimator.outside == "raise":
         refuse_outside(estimator.metric_.contains(rows), advice=EXTEND)
     return rows

@@ -1,7 +1,6 @@
 """Notebook cards: a picture of a metric, an estimator or a diagram, with facts next to it."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -39,7 +38,10 @@ def notebook_card(thing: Any) -> str:
     names = getattr(thing, "feature_names_in_", None)
     facts = [] if metric is None else metric_facts(metric)
     facts += _learning_facts(thing)
-    drawn, caption = ("", "") if metric is None else metric_picture(metric, names)
+    encoded = getattr(thing, "encoder_", None) is not None  # the metric has other columns than X
+    drawn, caption = "", ""
+    if metric is not None:
+        drawn, caption = metric_picture(metric, None if encoded else names)
     if hasattr(thing, "part_weights_"):
         facts.append(("weights", ", ".join(f"{n} {w:.2f}" for n, w in thing.part_weights_.items())))
         bars = _weight_bars(thing.feature_weights, names, "product", "what the model says")
@@ -48,8 +50,10 @@ def notebook_card(thing: Any) -> str:
     bars = ""
     if rows is not None:
         some = rows[:: 1 + len(rows) // MOST_ROWS]
-        weigh = partial(metric.feature_weights, some)
-        bars = _weight_bars(weigh, names, metric.geometry, "squared distances")
+        weights, by_column = metric.feature_weights, getattr(thing, "_column_shares", np.asarray)
+        bars = _weight_bars(
+            lambda: by_column(weights(some)), names, metric.geometry, "squared distances"
+        )
     facts += [("bars", "largest shares of squared distances")] if bars else []
     return html_card("The learned metric", facts, drawn, caption, bars)
 

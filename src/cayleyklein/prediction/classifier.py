@@ -253,7 +253,7 @@ default="auto"
             index = cast(SearchIndex, self._searcher)
             found = index.nearest(queries, candidates_of(self.weights, k), self.n_jobs)
             return explanations(
-                queries, fitted, self.metric_, self.classes_, self._column_names(),
+                queries, fitted, self.metric_, self.classes_, self._by_column,
                 self._table.ballots(found, k), found.distances, self._table.answers(found, k),
             )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Why a classifier predicts a class: the rows that voted, and what their distances are made of."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,8 +82,9 @@ class Explanation:
 
 
 def explanations(
-    queries: Floats, fitted: Floats, metric: Metric, classes: AnyArray, names: AnyArray,
-    votes: Ballots, distances: Floats, shares: Floats,
+    queries: Floats, fitted: Floats, metric: Metric, classes: AnyArray,
+    by_column: Callable[[Floats], tuple[AnyArray, Floats]], votes: Ballots, distances: Floats,
+    shares: Floats,
 ) -> list[Explanation]:  # fmt: skip
     """Explain the class probabilities `shares` (m, C) of queries by the votes behind them."""
     why = []
@@ -95,6 +97,7 @@ def explanations(
         if finite.any():
             some = fitted[rows[finite]]
             columns[finite] = metric.column_shares(np.broadcast_to(query, some.shape), some)
+        names, columns = by_column(columns)
         cast = votes.votes[mine]
         why.append(
             Explanation(

@@ -115,7 +115,7 @@ def obtain_metric(
     learner._keep(chosen.metric, chosen.fits)
     learner._keep_given(given, chosen.n_learned)
     learner.n_features_in_ = given.n_columns
-    if hasattr(estimator, "feature_names_in_"):
+    if len(getattr(estimator, "feature_names_in_", ())) == given.n_columns:
         learner.feature_names_in_ = estimator.feature_names_in_
     return chosen.metric, learner, chosen.selection
 

@@ -124,9 +124,11 @@ class NeighborPredictor(Predicting, NeighborMethods):
                     scales = LocalScales.on_cluster(given.X, metric, self.n_jobs)
             else:
                 if metric.domain:
-                    refuse_outside(metric.contains(given.X))
-                points = Points.pooled(given.X, given.weights)
-                distinct = given.X if len(points.rows) == len(given.X) else given.X[points.rows]
+                    refuse_outside(metric.contains(given.places))
+                points = Points.pooled(given.places, given.weights)
+                distinct = given.places
+                if len(points.rows) < len(distinct):
+                    distinct = distinct[points.rows]
                 index = self._searcher = SearchIndex(distinct, metric, self.algorithm)
                 scales = LocalScales.among(index, self.n_jobs) if local else None
         self._given = replace(given, source=None, always=None)
@@ -190,8 +192,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         if isinstance(self._searcher, Shards) or len(self._searcher) == self.n_samples_fit_:
             return self._searcher
         if self._all_rows is None:
-            X = cast(Floats, self._given.X)
-            self._all_rows = SearchIndex(X, self.metric_, self.algorithm)
+            self._all_rows = SearchIndex(self._given.places, self.metric_, self.algorithm)
         return self._all_rows
 
 

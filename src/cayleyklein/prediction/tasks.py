@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from cayleyklein._distributed import in_memory
 from cayleyklein._estimators import CallbackSupport, check_truth, is_dask, naming
 from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.lmnn import LABEL_GEOMETRIES, CurvedLMNN
@@ -31,7 +32,7 @@ from cayleyklein.selection.scores import (
 )
 
 
-class Predicting(CallbackSupport):
+class Predicting(entrance.TableInput, CallbackSupport):
     """Mixin of all predictors: reading rows, judging and explaining answers."""
 
     n_features_in_: int
@@ -59,16 +60,9 @@ class Predicting(CallbackSupport):
 
     def _one_or_more(self, X: Any, explain: Callable[[Floats], list[Any]]) -> Any:
         """Explain one row (d,), or each of several."""
-        with naming("X"):
-            single = np.ndim(X) == 1
-        if single:
-            X = X.to_frame().T if hasattr(X, "to_frame") else np.reshape(X, (1, -1))
+        X, single = entrance.one_or_more(X)
         found = explain(cast(Floats, checked_queries(self, X)))
         return found[0] if single else found
-
-    def _column_names(self) -> AnyArray:
-        names = [f"x{j}" for j in range(self.n_features_in_)]
-        return np.asarray(getattr(self, "feature_names_in_", names))
 
 
 class LabelPredictor(Predicting, ClassifierMixin):

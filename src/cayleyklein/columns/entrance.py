@@ -1,0 +1,155 @@
+"""The entrance of predictors: X becomes rows of floats, whatever it holds.
+
+Numbers without gaps pass as they are. An array or a table of numbers with gaps is filled by `Gaps`;
+a table with text, categories or dates is encoded by `TableEncoder`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from cayleyklein._estimators import check_data, check_lengths, naming
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.columns import means
+from cayleyklein.columns.encoder import TableEncoder
+from cayleyklein.columns.gaps import Gaps
+from cayleyklein.columns.uses import as_table
+
+
+class TableInput:
+    """Base of estimators that take NaN, text, categories and dates, before BaseEstimator."""
+
+    metric: Any
+    encoder_: TableEncoder | Gaps | None = None
+    """How columns became numbers; None where X held numbers without gaps."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _by_column(self, values: Floats) -> tuple[AnyArray, Floats]:
+        """Add up values (…, d), one for each number of a row, by columns of X; with their names."""
+        names = getattr(self, "feature_names_in_", None)
+        if isinstance(self.encoder_, TableEncoder):
+            return self.encoder_.by_column(values)
+        if isinstance(self.encoder_, Gaps):
+            d, told = len(self.encoder_.median), self.encoder_.telling
+            values, indicators = values[..., :d].copy(), values[..., d:]
+            values[..., told] += indicators
+        if names is None:
+            names = np.array([f"x{j}" for j in range(values.shape[-1])])
+        return names, values
+
+    def _column_shares(self, values: Floats) -> Floats:
+        """Add up values (d,) by columns of X; 0 for columns that are not used."""
+        names, found = self._by_column(values)
+        if not isinstance(self.encoder_, TableEncoder):
+            return found
+        shares = dict(zip(names, found, strict=True))
+        return np.array([shares.get(column.name, 0.0) for column in self.encoder_.columns_])
+
+
+def read_rows(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) -> tuple[Any, Any]:
+    """Return checked rows, perhaps with NaN, or a table to encode; and y, whose length is right."""
+    if not isinstance(estimator, TableInput):
+        return check_data(  # type: ignore[no-any-return]
+            estimator, X, y, order="C", ensure_min_samples=least_rows, reset=reset
+        )
+    if not reset:
+        rows = query_rows(estimator, X)
+    elif holds_words(X):
+        rows = as_table(X)
+        with naming("X"):
+            validate_data(estimator, X, skip_check_array=True)
+    else:
+        rows = check_data(
+            estimator, X, order="C", ensure_min_samples=least_rows, ensure_all_finite="allow-nan"
+        )
+    return rows, check_lengths(estimator, rows, y)
+
+
+def encoded_rows(
+    estimator: Any, X: Any, rows: Any, target: AnyArray, weights: Floats
+) -> tuple[Floats, Floats | None]:
+    """Fit the encoder of an estimator, if its rows need one; return rows of floats.
+
+    Also rows to search in, where categories became mean targets: the rows to learn from have the
+    means of other rows, so that none tells its own target, the rows to search those of all rows, as
+    queries have.
+    """
+    if not isinstance(estimator, TableInput):
+        return rows, None
+    estimator.encoder_ = None
+    if isinstance(rows, np.ndarray):
+        if not np.isnan(rows.sum()) or not np.isnan(rows).any():
+            return rows, None
+        adds = estimator.metric is None  # a metric that is given has its number of columns
+        estimator.encoder_ = Gaps.of(rows, weights, means.as_numbers(target) if adds else None)
+        return estimator.encoder_.fill(rows), None
+    plain = [name for name in rows if rows[name].dtype.kind in "iuf"]
+    named = [n for n in rows if rows[n].dtype == "category" and not rows[n].dtype.ordered]
+    kinds = dict.fromkeys(plain, "number") | dict.fromkeys(named, "category")
+    encoder = TableEncoder(kinds=kinds)
+    found = encoder._fit_rows(X, target, weights)
+    for column in encoder.columns_:
+        if column.kind == "unused" and "every cell" not in column.text:
+            warnings.warn(f"Column {column}.", stacklevel=5)
+    estimator.encoder_ = encoder
+    return found
+
+
+def query_rows(estimator: Any, X: Any) -> Floats:
+    """Return rows of a fitted estimator: checked, encoded and without gaps."""
+    encoder = getattr(estimator, "encoder_", None)
+    if isinstance(encoder, TableEncoder):
+        return encoder._encoded(encoder._table(X, estimator))
+    takes = isinstance(estimator, TableInput)
+    finite = "allow-nan" if takes else True
+    rows: Floats = check_data(estimator, X, order="C", reset=False, ensure_all_finite=finite)
+    if isinstance(encoder, Gaps):
+        return encoder.fill(rows)
+    if takes and np.isnan(rows.sum()) and np.isnan(rows).any():
+        given = estimator._given
+        return Gaps.of(given.X, given.weights).fill(rows)
+    return rows
+
+
+def one_or_more(X: Any) -> tuple[Any, bool]:
+    """Return several rows as they are, and one row (d,) as a table of one row."""
+    with naming("X"):
+        single = (len(X.shape) if hasattr(X, "shape") else np.ndim(X)) == 1
+    if single:
+        X = X.to_frame().T if hasattr(X, "to_frame") else np.reshape(np.asarray(X), (1, -1))
+    return X, single
+
+
+def holds_words(X: Any) -> bool:
+    """Say whether X is a table, or a 2-d array, with other things than numbers."""
+    if hasattr(X, "toarray") or isinstance(X, np.ma.MaskedArray):
+        return False
+    if hasattr(X, "column_names"):  # of PyArrow
+        X = X.to_pandas()
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return not all(_is_number(dtype) for dtype in X.dtypes)
+    try:
+        array = np.asarray(X)
+    except ValueError:  # unequal lengths
+        return False
+    if array.ndim != 2 or array.dtype.kind not in "OUSM":
+        return False
+    try:
+        array.astype(np.float64)
+    except (TypeError, ValueError):
+        return True
+    return array.dtype.kind != "O"
+
+
+def _is_number(dtype: Any) -> bool:
+    if hasattr(dtype, "is_numeric"):  # of polars
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    return dtype.kind in "iufbc"

@@ -1,0 +1,132 @@
+"""Missing numbers: what the known numbers of a row let expect, and gaps that tell something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtrc
+
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.columns.means import weighted_median
+
+MOST_COLUMNS = 300  # beyond, a missing number becomes the median
+MOST_ENTRIES = 1_000_000  # of rows, evenly spaced, that teach how columns go together
+CLIPPED_AT = 3.0  # standard deviations from the median
+LEAST_SHRINKAGE = 0.02  # of correlations to 0
+ROUNDS, MOST_STEPS = 6, 100
+NO_REST, TINY = 1e-22, 1e-300  # of squared residuals
+TELLING = 0.01  # p-value below which a gap tells something about the target
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """How missing numbers of rows are filled.
+
+    With medians m, deviations s and the precision matrix P of z = clip((x - m)/s), the missing part
+    of a row is its conditional mean under a normal distribution, the minimum of zᵀPz given what is
+    known. Medians, spreads and P are those of the fitted rows (P by expectation-maximisation, with
+    correlations shrunk). Where a gap tells something about the target (F-test), it is a number of
+    its own, 0 or 1.
+    """
+
+    median: Floats
+    scale: Floats
+    precision: Floats | None
+    telling: Ints  # columns whose gaps are numbers, too
+
+    @classmethod
+    def of(cls, X: Floats, weights: Floats, targets: Floats | None = None) -> Gaps:
+        """Learn from rows (n, d), and targets (n, t) if gaps may tell something about them."""
+        kept = weights > 0
+        X, weights = X[kept], weights[kept]
+        missing = np.isnan(X)
+        median, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        for j, gone in enumerate(missing.T):
+            known, share = X[~gone, j], weights[~gone]
+            if len(known):
+                median[j] = weighted_median(known, share)
+                spread = np.sqrt(share @ (known - median[j]) ** 2 / share.sum())
+                scale[j] = spread if 0 < spread < np.inf else 1.0
+        telling = np.empty(0, dtype=np.int64)
+        if targets is not None:
+            p = [chance(gone, targets[kept], weights) for gone in missing.T]
+            telling = np.flatnonzero(np.array(p) < TELLING)
+        found = cls(median, scale, None, telling)
+        if 1 < X.shape[1] <= MOST_COLUMNS:
+            every = -(-X.size // MOST_ENTRIES)
+            precision = _precision(found._standardised(X[::every]), weights[::every])
+            found = cls(median, scale, precision, telling)
+        return found
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of filled rows."""
+        return len(self.median) + len(self.telling)
+
+    def fill(self, X: Floats) -> Floats:
+        """Return rows (n, d) without gaps, and a number for each telling gap."""
+        missing = np.isnan(X)
+        if missing.any():
+            Z = self._standardised(X)
+            Z = np.where(missing, 0.0, Z) if self.precision is None else filled(Z, self.precision)
+            X = np.where(missing, self.median + Z * self.scale, X)
+        if len(self.telling):
+            X = np.column_stack([X, missing[:, self.telling].astype(np.float64)])
+        return X
+
+    def _standardised(self, X: Floats) -> Floats:
+        return np.clip((X - self.median) / self.scale, -CLIPPED_AT, CLIPPED_AT)
+
+
+def filled(Z: Floats, precision: Floats) -> Floats:
+    """Return standardised rows with their conditional means: P_mm z_m = -P_mk z_k, row by row.
+
+    Conjugate gradients solve the systems of all rows at once. The last digits are cut, so that a
+    row has the same numbers whatever rows are beside it.
+    """
+    gaps = np.isnan(Z)
+    some = gaps.any(axis=1)
+    gap, rows = gaps[some], np.where(gaps[some], 0.0, Z[some])
+    rest = np.where(gap, -rows @ precision, 0.0)
+    step, size = rest, (rest * rest).sum(axis=1, keepdims=True)
+    for _ in range(MOST_STEPS):
+        if not (size > NO_REST).any():
+            break
+        pushed = np.where(gap, step @ precision, 0.0)
+        length = size / np.maximum((step * pushed).sum(axis=1, keepdims=True), TINY)
+        rows, rest = rows + length * step, rest - length * pushed
+        before, size = size, (rest * rest).sum(axis=1, keepdims=True)
+        step = rest + size / np.maximum(before, TINY) * step
+    Z = Z.copy()
+    Z[some] = np.where(gap, np.clip(rows, -CLIPPED_AT, CLIPPED_AT).round(8), rows)
+    return Z
+
+
+def _precision(Z: Floats, weights: Floats) -> Floats:
+    """Return the inverse covariance (d, d) of standardised rows with gaps, about 0."""
+    n, d = Z.shape
+    share, missing = weights / weights.sum(), np.isnan(Z)
+    shrinkage = LEAST_SHRINKAGE + d / (n + d)
+    rows, added = np.where(missing, 0.0, Z), np.zeros(d)
+    for _ in range(ROUNDS if missing.any() else 1):
+        covariance = (rows.T * share) @ rows + np.diag(added)
+        diagonal = np.diag(np.maximum(np.diag(covariance), 1e-6))
+        precision = np.linalg.inv((1 - shrinkage) * covariance + shrinkage * diagonal)
+        rows = filled(Z, precision)
+        added = share @ missing / np.diag(precision)  # variance that the means do not have
+    return np.asarray(precision)
+
+
+def chance(gone: Floats, targets: Floats, weights: Floats) -> float:
+    """Return the smallest p-value, over targets, that rows with and without a gap differ."""
+    n, size, mass = len(gone), weights @ gone, weights.sum()
+    if not 0 < size < mass:
+        return 1.0
+    mean = weights @ targets / mass
+    total = weights @ (targets - mean) ** 2
+    between = (weights * gone @ targets / size - mean) ** 2 * size * mass / (mass - size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = between / (total - between) * (n - 2)
+    p = fdtrc(1, max(n - 2, 1), np.nan_to_num(ratio, nan=0.0))
+    return float(min(1.0, np.min(p) * len(mean)))

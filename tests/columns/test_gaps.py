@@ -1,0 +1,60 @@
+"""Missing numbers: conditional means, and gaps that tell something."""
+
+import numpy as np
+
+from cayleyklein.columns import means
+from cayleyklein.columns.gaps import Gaps, filled
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 3)) @ RNG.normal(size=(3, 6)) + 0.1 * RNG.normal(size=(400, 6))
+MISSING = RNG.random(X.shape) < 0.2
+HOLES = np.where(MISSING, np.nan, X)
+
+
+def test_gaps_are_filled_by_what_is_known():
+    gaps = Gaps.of(HOLES, np.ones(len(X)))
+    rows = gaps.fill(HOLES)
+    np.testing.assert_array_equal(rows[~MISSING], X[~MISSING])
+    error, by_median = (np.abs(f - X)[MISSING].mean() for f in (rows, np.median(X, axis=0)))
+    assert error < 0.4 * by_median
+    assert np.array_equal(np.vstack([gaps.fill(row[None]) for row in HOLES]), rows)
+
+
+def test_the_conjugate_gradients_solve_each_rows_system():
+    gaps = Gaps.of(HOLES, np.ones(len(X)))
+    P, Z = gaps.precision, gaps._standardised(HOLES)
+    for row, found in zip(Z[:50], filled(Z, P)[:50], strict=True):
+        gone = np.isnan(row)
+        if gone.any():
+            exact = np.linalg.solve(P[np.ix_(gone, gone)], -P[np.ix_(gone, ~gone)] @ row[~gone])
+            np.testing.assert_allclose(found[gone], np.clip(exact, -3, 3), atol=1e-7)
+
+
+def test_a_weight_of_two_is_two_rows_and_zero_is_none():
+    weights = RNG.integers(0, 3, len(X)).astype(float)
+    y = means.as_numbers(X[:, 0] > 0)
+    weighted = Gaps.of(HOLES, weights, y)
+    repeated = np.repeat(np.arange(len(X)), weights.astype(int))
+    plain = Gaps.of(HOLES[repeated], np.ones(len(repeated)), y[repeated])
+    np.testing.assert_array_equal(weighted.median, plain.median)
+    np.testing.assert_allclose(weighted.scale, plain.scale)
+    assert weighted.telling.tolist() == plain.telling.tolist()
+
+
+def test_only_gaps_that_tell_something_become_numbers():
+    y = RNG.integers(0, 2, 400)
+    Z = RNG.normal(size=(400, 4))
+    Z[RNG.random(Z.shape) < 0.2] = np.nan
+    Z[(y == 1) & (RNG.random(400) < 0.5), 2] = np.nan
+    gaps = Gaps.of(Z, np.ones(400), means.as_numbers(y))
+    assert gaps.telling.tolist() == [2]
+    rows = gaps.fill(Z)
+    np.testing.assert_array_equal(rows[:, 4], np.isnan(Z[:, 2]))
+    assert rows.shape[1] == gaps.n_columns
+
+
+def test_an_empty_column_and_a_single_one():
+    Z = np.column_stack([np.full(30, np.nan), np.arange(30.0)])
+    assert (Gaps.of(Z, np.ones(30)).fill(Z)[:, 0] == 0).all()
+    one = np.array([[1.0], [np.nan], [4.0]])
+    assert Gaps.of(one, np.ones(3)).fill(one)[1, 0] == 2.5
