@@ -54,7 +54,7 @@ class TableInput:
         return np.array([shares.get(column.name, 0.0) for column in self.encoder_.columns_])
 
 
-def read_rows(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) -> tuple[Any, Any]:
+def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) -> tuple[Any, Any]:
     """Return checked rows, perhaps with NaN, or a table to encode; and y, whose length is right."""
     if not isinstance(estimator, TableInput):
         return check_data(  # type: ignore[no-any-return]

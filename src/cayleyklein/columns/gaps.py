@@ -14,7 +14,7 @@ MOST_COLUMNS = 300  # beyond, a missing number becomes the median
 MOST_ENTRIES = 1_000_000  # of rows, evenly spaced, that teach how columns go together
 CLIPPED_AT = 3.0  # standard deviations from the median
 LEAST_SHRINKAGE = 0.02  # of correlations to 0
-ROUNDS, MOST_STEPS = 6, 100
+FILLING_ROUNDS, GRADIENT_STEPS = 6, 100
 NO_REST, TINY = 1e-22, 1e-300  # of squared residuals
 TELLING = 0.01  # p-value below which a gap tells something about the target
 
@@ -90,7 +90,7 @@ def filled(Z: Floats, precision: Floats) -> Floats:
     gap, rows = gaps[some], np.where(gaps[some], 0.0, Z[some])
     rest = np.where(gap, -rows @ precision, 0.0)
     step, size = rest, (rest * rest).sum(axis=1, keepdims=True)
-    for _ in range(MOST_STEPS):
+    for _ in range(GRADIENT_STEPS):
         if not (size > NO_REST).any():
             break
         pushed = np.where(gap, step @ precision, 0.0)
@@ -109,7 +109,7 @@ def _precision(Z: Floats, weights: Floats) -> Floats:
     share, missing = weights / weights.sum(), np.isnan(Z)
     shrinkage = LEAST_SHRINKAGE + d / (n + d)
     rows, added = np.where(missing, 0.0, Z), np.zeros(d)
-    for _ in range(ROUNDS if missing.any() else 1):
+    for _ in range(FILLING_ROUNDS if missing.any() else 1):
         covariance = (rows.T * share) @ rows + np.diag(added)
         diagonal = np.diag(np.maximum(np.diag(covariance), 1e-6))
         precision = np.linalg.inv((1 - shrinkage) * covariance + shrinkage * diagonal)

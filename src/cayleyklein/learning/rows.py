@@ -68,7 +68,7 @@ class GivenRows:
                 y = _distributed.in_memory(y, "y")
             if is_dask(sample_weight):
                 sample_weight = _distributed.in_memory(sample_weight, "sample_weight")
-            rows, y = entrance.read_rows(estimator, X, y, least_rows, reset)
+            rows, y = entrance.rows_to_fit(estimator, X, y, least_rows, reset)
         if numeric:
             target: AnyArray = check_numbers(y)
         else:
