@@ -111,17 +111,25 @@ def test_rows_at_one_point_are_left_out_one_at_a_time():
     assert points.left_out_loss(alpha, inverse, ridge) == pytest.approx(expected, rel=1e-9)
 
 
-def test_many_points_are_solved_as_few(monkeypatch):
-    X, y = ball_rows(120, 2), np.random.default_rng(0).normal(size=(120, 2))
-    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=120)
-    points = points_of(X, y, weights)
-    ridges = (0.1, 0.3, 1.0)
-    few = fit_machine(MetricDistance(BALL_PLANE), points, None, (1.0,), ridges)
-    monkeypatch.setattr(machine, "EXACT_POINTS", 50)
-    many = fit_machine(MetricDistance(BALL_PLANE), points, None, (1.0,), ridges)
-    assert few.tuning == many.tuning
-    np.testing.assert_allclose(few.coefficients, many.coefficients, rtol=1e-7, atol=1e-10)
-    assert few.log_likelihood == pytest.approx(many.log_likelihood, rel=1e-9)
+def test_many_points_choose_the_best_ridge_of_all():
+    rng = np.random.default_rng(0)
+    n = machine.GAMMA_POINTS + 50
+    X = ball_rows(n, 2)
+    y = np.sin(4 * X) + 0.3 * rng.normal(size=(n, 2))
+    points = points_of(X, y, rng.uniform(0.5, 2.0, size=n))
+    found = fit_machine(MetricDistance(BALL_PLANE), points)
+    gram, (centred, _) = np.exp(-found.gamma * BALL_PLANE.pairwise(X)), points.centred()
+    spectrum = Spectrum.of(gram, centred.targets, centred.weights)
+    losses = {
+        ridge: centred.left_out_loss(
+            spectrum.coefficients(ridge), spectrum.inverse_diagonal(ridge), ridge
+        )
+        for ridge in machine.RIDGES
+    }
+    ridge = found.tuning.ridge
+    assert ridge == min(losses, key=losses.get)
+    np.testing.assert_allclose(found.coefficients, spectrum.coefficients(ridge), atol=1e-8)
+    assert found.log_likelihood == pytest.approx(spectrum.log_likelihood(ridge).sum(), rel=1e-9)
 
 
 def test_slopes_are_derivatives():

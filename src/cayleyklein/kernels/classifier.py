@@ -1,18 +1,18 @@
 """The kernel classifier: scores of kernel machines and votes of neighbours, added."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.kernels.estimator import KernelEstimator, n_rows, on_blocks
 from cayleyklein.kernels.explanation import KernelExplanation
 from cayleyklein.kernels.sums import LabelSum
 from cayleyklein.learning.descent import Progress
+from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.prediction import CurvedKNeighborsClassifier
 from cayleyklein.prediction.tasks import LabelPredictor
@@ -21,8 +21,8 @@ from cayleyklein.prediction.tasks import LabelPredictor
 class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
     """Classify by kernel machines in a learned curved metric and in columns, and by neighbours.
 
-    Every row has a say: up to four parts give each class a score, and a weighted sum of the scores
-    becomes probabilities by softmax. Columns need no scaling.
+    Up to four parts give each class a score, and a weighted sum of the scores becomes probabilities
+    by softmax. Columns need no scaling.
 
     - "metric": ridge regression of class indicators in the kernel exp(-γ d), d the learned metric;
     - "columns": the same in exp(-γ Σⱼ cⱼ|xⱼ - yⱼ|), columns weighted by how much they tell;
@@ -38,15 +38,14 @@ default="auto"
         Of the metric to learn, see :class:`CurvedLMNN`. "auto" is the product. The α of "mixed" is
         0.5.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(geometry="elliptic", margin=0.1)`` or ``MMC()``. It
-        is cloned and fitted, also without the rows of each fold. One that is fitted already is used
-        as it is inside scikit-learn's ``FrozenEstimator``.
+        Learns the metric, such as ``CurvedLMNN(margin=0.1)``: cloned and fitted, also without the
+        rows of each fold. One fitted before is used as it is inside scikit-learn's
+        ``FrozenEstimator``.
     metric : CurvedMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     columns : {"auto", "standardised", "ranks"}, default="auto"
-        Columns as they are, each in units of its standard deviation, or as normal scores of their
-        ranks, at most 3 either way, which suits heavy tails. "auto" takes ranks where they do
-        better on held-out rows.
+        Columns in units of their standard deviations, or as normal scores of their ranks, at most 3
+        either way, which suits heavy tails. "auto" takes ranks where held-out rows do better.
     gamma : float, optional
         γ > 0 of both kernels, times the median distance between rows. When None, the one of 0.1,
         0.3, 1 and 3 that predicts rows left out best, for each kernel.
@@ -61,8 +60,8 @@ default="auto"
         Factors of the rows' weights by class. "balanced" gives all classes the same weight.
     subsample : int, float, "auto" or None, default="auto"
         Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
-        from all up to 2,500 rows, and from a sample that grows while held-out rows gain beyond.
-        None takes all rows.
+        from all up to 2,500 rows, beyond from a sample that grows while held-out rows gain. None
+        takes all rows.
     random_state : int, RandomState or None, default=None
         Draws held-out rows, landmarks, and what learning draws.
     callback : callable or None, default=None
@@ -76,10 +75,8 @@ default="auto"
     Attributes
     ----------
     classes_ : ndarray
-    part_weights_ : dict of float
-        The weight of each part that counts, by its name.
-    part_shares_ : dict of float
-        The share of each part in the spread of the scores.
+    part_weights_, part_shares_ : dict of float
+        The weight of each part that counts, and its share in the spread of the scores.
     metric_ : CurvedMetric, MixedMetric, ProductMetric or None
         The metric, of ranks where ``columns_`` is "ranks"; None where no part needs one.
     learner_ : estimator or None
@@ -90,10 +87,9 @@ default="auto"
     n_neighbors_ : dict of int
         Neighbours that vote, by part.
     log_marginal_likelihood_ : float
-        Of the class indicators as Gaussian processes with the covariance of the first kernel part;
-        NaN with landmarks, or without a kernel part.
-    n_samples_fit_ : int
-    n_features_in_ : int
+        Of the class indicators as Gaussian processes with the covariance of the first kernel
+        part, their variance the best; NaN with landmarks, or without a kernel part.
+    n_samples_fit_, n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
         Only where the columns of X have names.
 
@@ -108,9 +104,8 @@ default="auto"
     Probabilities are (n softmax + class shares) / (n + 1) with n rows, never 0 or 1. Equal rows are
     one point with the mean of their class indicators. A weight of 2 is two rows, and a common
     factor of all weights changes nothing. Weights that are not multiples of the least one say how
-    much a row counts: then equal rows are left out together.
-
-    Rows outside the domain of a hyperbolic metric have the kernel 0 with all others there.
+    much a row counts: then equal rows are left out together. Rows outside the domain of a
+    hyperbolic metric have the kernel 0 with all others there.
 
     Examples
     --------
@@ -130,8 +125,7 @@ default="auto"
 
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
     >>> model = CurvedKernelClassifier("metric", metric=disc, gamma=1.0, ridge=0.1)
-    >>> model = model.fit([[0.0], [0.1], [0.8], [0.9]], ["a", "a", "b", "b"])
-    >>> model.predict([[0.3], [0.7]])
+    >>> model.fit([[0.0], [0.1], [0.8], [0.9]], ["a", "a", "b", "b"]).predict([[0.3], [0.7]])
     array(['a', 'b'], dtype='<U1')
     """
 
@@ -167,25 +161,10 @@ default="auto"
         )  # fmt: skip
         self.class_weight = class_weight
 
-    @restore_on_error
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn the metric, fit the machines, and weigh the parts.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (n, d)
-        y : array-like or Dask collection of shape (n,)
-            Labels of two classes or more.
-        sample_weight : array-like or Dask array of shape (n,), optional
-            Weights of the rows. Only their ratios count.
-        """
-        given = self._read_all(X, y, sample_weight)
+    def _make_sum(self, given: GivenRows) -> LabelSum:
         self.classes_ = cast(AnyArray, given.classes)
         mass = np.bincount(given.target, weights=given.weights, minlength=len(self.classes_))
-        self._fit_sum(LabelSum(mass / mass.sum(), n_rows(given)), given)
-        return self
+        return LabelSum(mass / mass.sum(), n_rows(given))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, in the order of ``classes_``.

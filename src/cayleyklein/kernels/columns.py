@@ -9,8 +9,8 @@ from scipy.special import ndtri
 
 from cayleyklein._typing import Floats
 
+# Largest normal score of a rank: beyond it, how far a value is from the others says nothing.
 MOST_SCORE = 3.0
-"""Largest normal score of a rank: beyond it, how far a value is from the others says nothing."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
-from cayleyklein._estimators import few_threads, is_dask
+from cayleyklein._estimators import few_threads, is_dask, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import refuse_huge
@@ -24,24 +24,25 @@ from cayleyklein.kernels.explanation import KernelExplanation
 from cayleyklein.kernels.fitting import fit_by_folds
 from cayleyklein.kernels.machine import GAMMAS, RIDGES
 from cayleyklein.kernels.many_rows import fit_many
-from cayleyklein.kernels.parts import FittedSum, PartFitter, counted_rows
-from cayleyklein.kernels.sums import PARTS, VOTING
+from cayleyklein.kernels.parts import FittedSum, HeldOut, PartFitter, counted_rows
+from cayleyklein.kernels.sums import PARTS, VOTING, ScoreSum
 from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows
+from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import checked_queries
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
+from cayleyklein.prediction.points import Points
 from cayleyklein.prediction.tasks import Predicting
 from cayleyklein.selection import folds, procedure
 from cayleyklein.selection.procedure import Chosen
 from cayleyklein.selection.scores import NEIGHBORS, Scorer
 from cayleyklein.selection.trials import Selection
 
+# Fitted rows, evenly spaced, whose values stand for any other value of a column.
 REFERENCE_ROWS = 16
-"""Fitted rows, evenly spaced, whose values stand for any other value of a column."""
 
 
 class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
@@ -95,8 +96,28 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def _fit_sum(self, task: Any, given: GivenRows) -> FittedSum:
-        """Fit the parts and their weights."""
+    def _make_sum(self, given: GivenRows) -> ScoreSum:
+        raise NotImplementedError
+
+    def _judge(self, held_out: HeldOut | None) -> None:
+        """Keep what held-out rows say of errors."""
+
+    @restore_on_error
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the metric, fit the machines, and weigh the parts.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+        y : array-like or Dask collection of shape (n,), of numbers also (n, n_targets)
+            Labels of two classes or more for the classifier, numbers for the regressor.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Weights of the rows. Only their ratios count.
+        """
+        given = self._read(X, y, sample_weight)
+        task = self._make_sum(given)
         names, columns = part_names(self.parts), self.columns
         if self.metric is not None:
             if columns == "ranks":
@@ -120,15 +141,15 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
         )  # fmt: skip
         with few_threads(len(given.target), given.n_columns):
-            X = given.X
-            many = isinstance(X, RowBlocks) or n_points(X, given.weights) > folds.FOLDS_UP_TO
+            many = isinstance(given.X, RowBlocks) or n_points(given) > folds.FOLDS_UP_TO
             if not many and isinstance(self.n_landmarks, str):
                 found = fit_by_folds(fitter, given, columns)
             else:
                 wanted = None if isinstance(self.n_landmarks, str) else self.n_landmarks
                 found = fit_many(fitter, given, columns, wanted)
         self._keep(task, given, found)
-        return found
+        self._judge(found.held_out)
+        return self
 
     def _make_voters(self, given: GivenRows, metric: Metric) -> Any:
         voters = self._voters_kind(metric=metric, n_jobs=self.n_jobs)
@@ -143,7 +164,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         self.metric_, self.learner_, self.selection_ = found.metric, found.learner, found.selection
         self.columns_ = "standardised" if found.ranks is None else "ranks"
         likelihoods = [machine.log_likelihood for machine in found.machines.values()]
-        self.log_marginal_likelihood_ = likelihoods[0] if likelihoods else np.nan
+        self.log_marginal_likelihood_ = [*likelihoods, np.nan][0]
         self.n_samples_fit_ = len(given.target)
         self.n_neighbors_ = {}
         for name, voters in found.voters.items():
@@ -296,12 +317,6 @@ def part_names(parts: Any) -> tuple[str, ...]:
     return tuple(part for part in PARTS if part in given)
 
 
-def n_points(X: Floats, weights: Floats) -> int:
-    """Return the number of distinct rows of positive weight."""
-    kept = weights > 0
-    return len(distinct_rows(X if kept.all() else X[kept])[0])
-
-
 def n_rows(given: GivenRows) -> float:
     """Return how many rows were seen: counted ones, or distinct ones where weights are not counts.
 
@@ -310,7 +325,11 @@ def n_rows(given: GivenRows) -> float:
     if isinstance(given.X, RowBlocks):
         return float((given.weights > 0).sum())
     counts, counted = counted_rows(given)
-    return float(counts.weights.sum()) if counted else float(n_points(given.X, given.weights))
+    return float(counts.weights.sum()) if counted else n_points(given)
+
+
+def n_points(given: GivenRows) -> int:
+    return len(Points.pooled(cast(Floats, given.X), given.weights).rows)
 
 
 def part_shares(found: FittedSum) -> dict[str, float]:

@@ -6,8 +6,7 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
 
-PRINTED = 5
-"""Rows and columns that are printed, each way."""
+PRINTED = 5  # rows and columns that are printed, each way
 
 
 @dataclass(frozen=True, repr=False)

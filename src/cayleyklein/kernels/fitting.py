@@ -30,11 +30,10 @@ from cayleyklein.selection import folds
 from cayleyklein.selection.scores import TIE
 from cayleyklein.selection.trials import Selection
 
+# Standard errors by which ranked columns must win by themselves to be tried with all parts.
 CLEARLY = 2.0
-"""Standard errors by which ranked columns must win by themselves to be tried with all parts."""
 
-TAIL = 5.0
-"""Standard deviations from the mean that a value of a heavy-tailed column reaches."""
+TAIL = 5.0  # standard deviations from the mean that a value of a heavy-tailed column reaches
 
 
 def fit_by_folds(fitter: PartFitter, given: GivenRows, columns: str) -> FittedSum:
@@ -128,7 +127,7 @@ def predict_folds(
             scores[name].append(machines[name].scores(X))
         for name, voters in fitter.voters(train, metric).items():
             scores[name].append(task.of_votes(voters._by_number(X, fitter.numbers)))
-        spreads.append(spread_of(machines if task.has_spreads else {}, X))
+        spreads.append(spread_of(task, machines, X))
         held.append(rows)
     if not held:
         return None

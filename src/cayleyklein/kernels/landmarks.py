@@ -28,19 +28,17 @@ from cayleyklein.kernels.machine import (
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.selection.scores import TIE, gain_of
 
-WORK = 2e11
-"""Multiplications n m² that the sums of one machine may take: some seconds on two cores."""
+WORK = 2e11  # multiplications n m² that the sums of one machine may take: some seconds on two cores
 
 FEWEST_LANDMARKS, MOST_LANDMARKS = 500, 2000
 
+# Shares of the landmarks that are tried: where fewer do as well, predicting is quicker.
 SHARES = (0.5, 1.0)
-"""Shares of the landmarks that are tried: where fewer do as well, predicting is quicker."""
 
+# Relative growth of the diagonal of A + λK, whose least eigenvalues may be lost to rounding.
 JITTER = 1e-12
-"""Relative growth of the diagonal of A + λK, whose least eigenvalues may be lost to rounding."""
 
-SUMS_AT_A_TIME = 8
-"""Sums of blocks that are added at a time on a cluster."""
+SUMS_AT_A_TIME = 8  # sums of blocks that are added at a time on a cluster
 
 
 class BlockSums(NamedTuple):

@@ -14,26 +14,19 @@ from cayleyklein.kernels.ridge import Spectrum
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.euclidean import even_rows
 
-GAMMAS = (0.1, 0.3, 1.0, 3.0)
-"""γ that are tried, times the median distance between rows."""
+GAMMAS = (0.1, 0.3, 1.0, 3.0)  # γ that are tried, times the median distance between rows
+RIDGES = tuple((10.0 ** np.arange(-3, 1.6, 0.5)).tolist())  # λ that are tried
 
-RIDGES = tuple((10.0 ** np.arange(-3, 1.6, 0.5)).tolist())
-"""λ that are tried."""
-
+# Evenly spaced points whose median distance is the unit of 1/γ, and which choose γ.
 GAMMA_POINTS = 300
-"""Evenly spaced points whose median distance is the unit of 1/γ, and which choose γ."""
 
-EXACT_POINTS = 1000
-"""Points up to which every λ is tried on all of them; beyond, those next to the few points' λ."""
+EXACT_POINTS = 1000  # points that weigh the columns, and rows that are asked whether ranks may help
+SLOPE_START = (1.0, 0.3)  # γ and λ of the fits whose slopes weigh the columns
 
-SLOPE_START = (1.0, 0.3)
-"""γ and λ of the fits whose slopes weigh the columns."""
-
+# Fits that weigh the columns, and the points at which their slopes are taken.
 SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100
-"""Fits that weigh the columns, and the points at which their slopes are taken."""
 
-GRAM_ENTRIES = 2**22
-"""Entries of a block of a Gram matrix."""
+GRAM_ENTRIES = 2**22  # entries of a block of a Gram matrix
 
 
 class Distance(Protocol):
@@ -166,39 +159,39 @@ def fit_machine(
 ) -> KernelMachine:  # fmt: skip
     """Fit a machine to points, with a given tuning or the one that predicts rows left out.
 
-    A few points choose γ, and all choose λ.
+    A few points choose γ and where to begin with λ, and all choose λ.
     """
     n, some = len(points.X), even_rows(len(points.X), GAMMA_POINTS)
     among = distance.pairwise(points.X[some])
     unit = typical_distance(among)
     centred, mean = points.centred()
-    likelihood = np.nan
+    given, likelihood = tuning, np.nan
     if tuning is None:
-        first, spectrum = best_tuning(among / unit, centred.take(some), gammas, ridges)
-        gamma = first.gamma / unit
-        if n <= EXACT_POINTS:
-            if n > len(some):
-                table = distance.pairwise(points.X) / unit
-                first, spectrum = best_tuning(table, centred, (first.gamma,), ridges)
-            tuning, coefficients = first, spectrum.coefficients(first.ridge)
-            likelihood = float(spectrum.log_likelihood(first.ridge).sum())
-        else:
-            at = ridges.index(first.ridge)
-            gram = gram_of(distance.pairwise(points.X), gamma)
-            tries = [
-                (solve_left_out(gram, centred, ridge), Tuning(first.gamma, ridge))
-                for ridge in ridges[max(0, at - 1) : at + 2]
-            ]
-            (_, coefficients, likelihood), tuning = min(tries, key=lambda each: each[0][0])
+        tuning = best_tuning(among / unit, centred.take(some), gammas, ridges)
+    gram = among if len(some) == n else distance.pairwise(points.X)
+    gram = gram_of(gram, tuning.gamma / unit)
+    if given is not None:
+        coefficients = solved(gram, centred, tuning.ridge)
     else:
-        gamma = tuning.gamma / unit
-        table = among if len(some) == n else distance.pairwise(points.X)
-        coefficients = solved(gram_of(table, gamma), centred, tuning.ridge)
-    noise = tuning.ridge / points.weights
+        near = (tuning.ridge,) if len(some) == n else ridges
+        ridge, coefficients, likelihood = best_ridge(gram, centred, near, tuning.ridge)
+        tuning = Tuning(tuning.gamma, ridge)
     return KernelMachine(
-        distance, gamma, tuning, points.X, points.numbers, centred.targets, coefficients, mean,
-        noise, likelihood,
+        distance, tuning.gamma / unit, tuning, points.X, points.numbers, centred.targets,
+        coefficients, mean, tuning.ridge / points.weights, likelihood,
     )  # fmt: skip
+
+
+def best_ridge(
+    gram: Floats, points: TargetPoints, ridges: tuple[float, ...], start: float
+) -> tuple[float, Floats, float]:
+    """Return λ, found from a start by steps to less error of rows left out, α, log likelihood."""
+    best = ridges.index(start)
+    tried: dict[int, tuple[float, Floats, float]] = {}
+    while todo := {best - 1, best, best + 1} & set(range(len(ridges))) - set(tried):
+        tried |= {at: solve_left_out(gram, points, ridges[at]) for at in todo}
+        best = min(tried, key=lambda at: tried[at][0])
+    return ridges[best], *tried[best][1:]
 
 
 def solve_left_out(gram: Floats, points: TargetPoints, ridge: float) -> tuple[float, Floats, float]:
@@ -223,18 +216,15 @@ def solve_left_out(gram: Floats, points: TargetPoints, ridge: float) -> tuple[fl
 
 def best_tuning(
     distances: Floats, points: TargetPoints, gammas: tuple[float, ...], ridges: tuple[float, ...]
-) -> tuple[Tuning, Spectrum]:
-    """Return γ and λ with the least squared error of rows left out, and the spectrum for γ."""
-    best: tuple[float, Tuning, Spectrum] | None = None
+) -> Tuning:
+    """Return γ and λ with the least squared error of rows left out."""
+    losses = {}
     for gamma in gammas:
         spectrum = Spectrum.of(np.exp(-gamma * distances), points.targets, points.weights)
         for ridge in ridges:
             alpha, inverse = spectrum.coefficients(ridge), spectrum.inverse_diagonal(ridge)
-            loss = points.left_out_loss(alpha, inverse, ridge)
-            if best is None or loss < best[0]:
-                best = loss, Tuning(gamma, ridge), spectrum
-    assert best is not None
-    return best[1:]
+            losses[Tuning(gamma, ridge)] = points.left_out_loss(alpha, inverse, ridge)
+    return min(losses, key=lambda tuning: losses[tuning])
 
 
 def solved(gram: Floats, points: TargetPoints, ridge: float) -> Floats:

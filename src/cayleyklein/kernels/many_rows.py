@@ -30,17 +30,16 @@ from cayleyklein.learning import sampling
 from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.selection import folds
 
+# Rows and landmarks of the fits that choose between two γ.
 TRIAL_ROWS, TRIAL_LANDMARKS = 20_000, 500
-"""Rows and landmarks of the fits that choose between two γ."""
 
+# Rows among which held-out rows have their neighbours while the parts are weighed.
 VOTING_ROWS = 50_000
-"""Rows among which held-out rows have their neighbours while the parts are weighed."""
 
+# Factor of the γ that a sample chose, tried too: with more rows, nearer ones can decide.
 NARROWER = 3.0
-"""Factor of the γ that a sample chose, tried too: with more rows, nearer ones can decide."""
 
-RANK_ROWS = 10_000
-"""Rows whose ranks are the scores of columns."""
+RANK_ROWS = 10_000  # rows whose ranks are the scores of columns
 
 
 def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | None) -> FittedSum:
@@ -74,7 +73,7 @@ def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | N
         machines[name], scores[name] = fit_part(
             fitter, distance, points, rest, held_out, wanted, rng
         )
-    spreads = spread_of(machines if task.has_spreads else {}, X)
+    spreads = spread_of(task, machines, X)
     judged = HeldOut.judged(fitter, scores, held_out, len(held), spreads)
     voters = fitter.voters(given, metric)
     return FittedSum.weighed(fitter.names, judged, machines, voters, metric, learner, ranks)

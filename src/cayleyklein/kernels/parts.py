@@ -18,7 +18,7 @@ from cayleyklein.kernels.machine import (
     standard_weights,
     weigh_columns,
 )
-from cayleyklein.kernels.sums import VOTING, ScoreSum
+from cayleyklein.kernels.sums import VOTING, LabelSum, ScoreSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
@@ -26,11 +26,8 @@ from cayleyklein.prediction.points import Points
 from cayleyklein.selection.scores import NEIGHBORS, gain_of
 from cayleyklein.selection.trials import Selection, Trial
 
-MOST_COPIES = 100
-"""Mean number of rows that weights may stand for."""
-
-PLAIN_ROWS = 100_000
-"""Rows whose standard deviations are the units of columns for plain neighbours."""
+MOST_COPIES = 100  # mean number of rows that weights may stand for
+PLAIN_ROWS = 100_000  # rows whose standard deviations are the units of columns for plain neighbours
 
 Learn = Callable[[GivenRows, str], tuple[Metric, Any]]
 """(rows, purpose) → metric, learner; the purpose is "fold", "all" or "sample"."""
@@ -181,9 +178,9 @@ class FittedSum:
         )  # fmt: skip
 
 
-def spread_of(machines: dict[str, KernelMachine], X: Floats) -> Floats:
-    """Return the standard deviation (m,) of new targets, in units of σ, by the machines."""
-    if not machines:
+def spread_of(task: ScoreSum, machines: dict[str, KernelMachine], X: Floats) -> Floats:
+    """Return the standard deviation (m,) of new numbers, in units of σ, by the machines."""
+    if not machines or isinstance(task, LabelSum):
         return np.ones(len(X))
     variances = [machine.variances(X) for machine in machines.values()]
     return np.asarray(np.sqrt(np.mean(variances, axis=0)))

@@ -1,18 +1,18 @@
 """The kernel regressor: predictions of kernel machines and means of neighbours, added."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_real, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.estimator import KernelEstimator
 from cayleyklein.kernels.explanation import KernelExplanation
-from cayleyklein.kernels.parts import spread_of
+from cayleyklein.kernels.parts import HeldOut, spread_of
 from cayleyklein.kernels.sums import NumberSum
+from cayleyklein.learning.rows import GivenRows
 from cayleyklein.prediction import CurvedKNeighborsRegressor
 from cayleyklein.prediction.tasks import NumberPredictor
 
@@ -36,30 +36,29 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         Of the metric to learn, see :class:`CurvedMLKR`. "auto" is the product.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedMLKR(geometry="elliptic")``. It is cloned and fitted,
-        also without the rows of each fold. One that is fitted already is used as it is inside
-        scikit-learn's ``FrozenEstimator``.
+        Learns the metric, such as ``CurvedMLKR(n_components=2)``: cloned and fitted, also without
+        the rows of each fold. One fitted before is used as it is inside scikit-learn's
+        ``FrozenEstimator``.
     metric : CurvedMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     columns : {"auto", "standardised", "ranks"}, default="auto"
-        Columns as they are, each in units of its standard deviation, or as normal scores of their
-        ranks, at most 3 either way, which suits heavy tails. "auto" takes ranks where they do
-        better on held-out rows.
+        Columns in units of their standard deviations, or as normal scores of their ranks, at most 3
+        either way, which suits heavy tails. "auto" takes ranks where held-out rows do better.
     gamma : float, optional
         γ > 0 of both kernels, times the median distance between rows. When None, the one of 0.1,
         0.3, 1 and 3 that predicts rows left out best, for each kernel.
     ridge : float, optional
         λ > 0 of both kernels. When None, the one from 0.001 to 30 that predicts rows left out best.
     n_neighbors : int or "auto", default="auto"
-        Neighbours that are averaged. "auto" is the number with the least squared error on held-out
+        Neighbours that are averaged. "auto": as many as have the least squared error on held-out
         rows.
     n_landmarks : int or "auto", default="auto"
         Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
         2,000, the fewer the more rows, so that a machine takes some seconds.
     subsample : int, float, "auto" or None, default="auto"
         Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
-        from all up to 2,500 rows, and from a sample that grows while held-out rows gain beyond.
-        None takes all rows.
+        from all up to 2,500 rows, beyond from a sample that grows while held-out rows gain. None
+        takes all rows.
     random_state : int, RandomState or None, default=None
         Draws held-out rows, landmarks, and what learning draws.
     callback : callable or None, default=None
@@ -72,10 +71,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
 
     Attributes
     ----------
-    part_weights_ : dict of float
-        The weight of each part that counts, by its name.
-    part_shares_ : dict of float
-        The share of each part in the spread of the scores.
+    part_weights_, part_shares_ : dict of float
+        The weight of each part that counts, and its share in the spread of the scores.
     metric_ : CurvedMetric, MixedMetric, ProductMetric or None
         The metric, of ranks where ``columns_`` is "ranks"; None where no part needs one.
     learner_ : estimator or None
@@ -86,10 +83,9 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     n_neighbors_ : dict of int
         Neighbours that are averaged, by part.
     log_marginal_likelihood_ : float
-        Of the standardised targets as a Gaussian process with the covariance of the first kernel
-        part, its variance the best; NaN with landmarks, or without a kernel part.
-    n_samples_fit_ : int
-    n_features_in_ : int
+        Of the standardised targets as Gaussian processes with the covariance of the first kernel
+        part, their variance the best; NaN with landmarks, or without a kernel part.
+    n_samples_fit_, n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
         Only where the columns of X have names.
 
@@ -122,28 +118,18 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         **NumberPredictor._task_constraints,
     }
 
-    @restore_on_error
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the metric, fit the machines, and weigh the parts.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (n, d)
-        y : array-like or Dask collection of shape (n,) or (n, n_targets)
-        sample_weight : array-like or Dask array of shape (n,), optional
-            Weights of the rows. Only their ratios count.
-        """
-        given = self._read_all(X, y, sample_weight)
+    def _make_sum(self, given: GivenRows) -> NumberSum:
         targets = given.target.reshape(len(given.target), -1)
-        task = NumberSum.standardising(targets, given.weights)
-        held_out = self._fit_sum(task, given).held_out
-        self._errors, self._error_shares = np.ones((1, len(task.mean))), np.ones(1)
+        return NumberSum.standardising(targets, given.weights)
+
+    def _judge(self, held_out: HeldOut | None) -> None:
+        """Keep the errors of held-out rows, in units of their standard deviations."""
+        self._errors, self._error_shares = np.ones((1, len(self._task.mean))), np.ones(1)
+        self._judged = held_out is not None
         if held_out is not None:
             total = sum(w * held_out.scores[name] for name, w in self.part_weights_.items())
             self._errors = (held_out.truth - total) / held_out.spreads[:, None]
             self._error_shares = held_out.shares
-        self._judged = held_out is not None
-        return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Return predicted numbers, and with `return_std` their standard deviations.
@@ -203,8 +189,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
 
     def _spreads(self, rows: Floats) -> Floats:
         """Return standard deviations (m, t) at checked rows, in units of those of held-out rows."""
-        machines = self._sum.machines if self._judged else {}
-        return np.asarray(spread_of(machines, self._seen_rows(rows))[:, None] * self._task.unit)
+        task, machines = self._task, self._sum.machines if self._judged else {}
+        return np.asarray(spread_of(task, machines, self._seen_rows(rows))[:, None] * task.unit)
 
     def explain(self, X: ArrayLike, target: int = 0) -> Any:
         """Say which rows and columns raise and lower the prediction.

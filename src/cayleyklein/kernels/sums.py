@@ -1,8 +1,12 @@
-"""A sum of scores: what its parts are fitted to, how it is judged and weighed, what it says."""
+"""A sum of scores of several parts, for labels or for numbers.
 
-from abc import ABC, abstractmethod
+A sum knows what its parts are fitted to (`targets`), what neighbours' answers are as scores
+(`of_votes`), how a weighted sum is judged (`truth`, `losses`, `named`), which weights are best
+(`start`, `weigh`), and what a sum says (`says`). Scores are (p, m, t) of p parts, for m rows.
+"""
+
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize, nnls
@@ -10,70 +14,22 @@ from scipy.special import log_softmax, softmax
 
 from cayleyklein._typing import AnyArray, Floats
 
+# Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
 PARTS = ("metric", "columns", "neighbors", "plain")
-"""Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
-"""
-
+# Parts that are votes of neighbours, and parts that need the metric.
 VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
-"""Parts that are votes of neighbours, and parts that need the metric."""
-
+# Weight of a machine of class labels where no row was held out; its scores are about ±1.
 STEEPNESS = 1.5
-"""Weight of a machine of class labels where no row was held out; its scores are about ±1."""
 
 
-class ScoreSum(ABC):
-    """A weighted sum of scores (p, m, t) of p parts, for m rows with true targets."""
-
-    has_spreads: ClassVar[bool]  # whether standard deviations are wanted
-
-    @abstractmethod
-    def targets(self, target: AnyArray) -> Floats:
-        """Return what the machines are fitted to (n, t)."""
-
-    def truth(self, target: AnyArray) -> AnyArray:
-        """Return what a sum is compared with, (n,) or (n, t)."""
-        return self.targets(target)
-
-    @abstractmethod
-    def of_votes(self, answers: Any) -> Any:
-        """Return scores by the answers of neighbours, (m, t) or (n_numbers, m, t)."""
-
-    @abstractmethod
-    def says(self, total: Any) -> Any:
-        """Return the answers (m, t) of a sum (m, t)."""
-
-    @abstractmethod
-    def machine_start(self, n_machines: int) -> float:
-        """Return the weight of each machine before any row is held out."""
-
-    def start(self, names: tuple[str, ...]) -> Floats:
-        """Return the weights (p,) where no row was held out, to which others are drawn.
-
-        Votes count where they are alone.
-        """
-        machines = [name for name in names if name not in VOTING]
-        votes = 0.0 if machines else 1 / len(names)
-        each = self.machine_start(len(machines))
-        return np.array([votes if name in VOTING else each for name in names])
-
-    @abstractmethod
-    def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
-        """Return weights (p,), not negative, with the least loss; `counts` (m,) weigh the rows.
-
-        They are drawn to the start as by one row.
-        """
-
-    @abstractmethod
-    def losses(self, total: Floats, truth: AnyArray) -> Floats:
-        """Return the loss (m,) of each row by its weighted sum (m, t)."""
-
-    @abstractmethod
-    def named(self, total: Floats, truth: AnyArray, shares: Floats) -> dict[str, float]:
-        """Return the mean scores of rows by their names."""
+def start_weights(names: tuple[str, ...], machine: float) -> Floats:
+    """Return the weights (p,) before any row is held out: votes count where they are alone."""
+    votes = 0.0 if set(names) - VOTING else 1 / len(names)
+    return np.array([votes if name in VOTING else machine for name in names])
 
 
 @dataclass(frozen=True)
-class LabelSum(ScoreSum):
+class LabelSum:
     """Class probabilities: the softmax of a sum of scores, and one more row of the class shares.
 
     (n softmax + prior) / (n + 1): with n rows, no probability is 0 or 1. Machines are fitted to ±1.
@@ -81,7 +37,6 @@ class LabelSum(ScoreSum):
 
     prior: Floats  # (C,)
     n_rows: float
-    has_spreads = False
 
     def targets(self, target: AnyArray) -> Floats:
         found = np.full((len(target), len(self.prior)), -1.0)
@@ -100,10 +55,15 @@ class LabelSum(ScoreSum):
     def says(self, total: Any) -> Any:
         return self.smoothed(softmax(total, axis=1))
 
-    def machine_start(self, n_machines: int) -> float:
-        return STEEPNESS
+    def start(self, names: tuple[str, ...]) -> Floats:
+        """Return the weights (p,) where no row was held out, to which others are drawn."""
+        return start_weights(names, STEEPNESS)
 
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
+        """Return weights (p,), not negative, with the least loss; `counts` (m,) weigh the rows.
+
+        They are drawn to the start as by one row.
+        """
         rows = np.arange(len(truth))
 
         def loss(weights: Floats) -> tuple[float, Floats]:
@@ -129,12 +89,11 @@ class LabelSum(ScoreSum):
 
 
 @dataclass(frozen=True)
-class NumberSum(ScoreSum):
+class NumberSum:
     """Predicted numbers (m, t); scores are in units of each target's standard deviation."""
 
     mean: Floats  # (t,)
     unit: Floats  # (t,); 1 for a constant target
-    has_spreads = True
 
     @classmethod
     def standardising(cls, Y: Floats, weights: Floats) -> Self:
@@ -152,8 +111,10 @@ class NumberSum(ScoreSum):
     def says(self, total: Any) -> Any:
         return total * self.unit + self.mean
 
-    def machine_start(self, n_machines: int) -> float:
-        return 1 / max(1, n_machines)
+    truth = targets
+
+    def start(self, names: tuple[str, ...]) -> Floats:
+        return start_weights(names, 1 / max(1, len(set(names) - VOTING)))
 
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         error = truth - np.tensordot(start, scores, 1)
@@ -167,3 +128,6 @@ class NumberSum(ScoreSum):
 
     def named(self, total: Floats, truth: AnyArray, shares: Floats) -> dict[str, float]:
         return {"R²": 1 - float(self.losses(total, truth) @ shares)}
+
+
+ScoreSum = LabelSum | NumberSum

@@ -43,9 +43,8 @@ default="auto"
         unless plain neighbours, in standardised or unscaled columns, do as well on held-out rows.
         "mixed" chooses α on held-out rows.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(geometry="elliptic", margin=0.1)`` or ``MMC()``. It
-        is cloned and fitted. One that is fitted already is used as it is inside scikit-learn's
-        ``FrozenEstimator``.
+        Learns the metric, such as ``CurvedLMNN(margin=0.1)``: cloned and fitted. One fitted before
+        is used as it is inside scikit-learn's ``FrozenEstimator``.
     metric : CurvedMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     weights : {"local", "linear", "uniform", "distance"} or callable, default="local"
@@ -89,9 +88,7 @@ default="auto"
         What was tried on held-out rows, what was chosen and why; None with a learner or a metric of
         one's own.
     algorithm_used_ : str
-        The search that was taken.
-    n_samples_fit_ : int
-    n_features_in_ : int
+    n_samples_fit_, n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
         Only where the columns of X have names.
 

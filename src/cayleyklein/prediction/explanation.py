@@ -9,8 +9,7 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.prediction.votes import Ballots
 
-PRINTED_ROWS, PRINTED_COLUMNS = 10, 5
-"""Voters and columns that are printed."""
+PRINTED_ROWS, PRINTED_COLUMNS = 10, 5  # voters and columns that are printed
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,8 +13,8 @@ from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.prediction.votes import LabelVotes, NumberMeans
 from cayleyklein.selection.scores import NEIGHBORS, grid_for
 
+# Rows that are left out, one at a time, to choose the number of neighbours of one geometry.
 LEFT_OUT_ROWS = 2000
-"""Rows that are left out, one at a time, to choose the number of neighbours of one geometry."""
 
 
 def held_out_probabilities(

@@ -41,11 +41,11 @@ SOURCE_CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose", "boolean"],
 }
 
+# Rows of a table that are read at most, and their entries; a sample grows among them.
 POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
-"""Rows of a table that are read at most, and their entries; a sample grows among them."""
 
+# Parameters of learning, with their defaults.
 WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
-"""Parameters of learning, with their defaults."""
 
 
 def check_source(estimator: Any) -> None:

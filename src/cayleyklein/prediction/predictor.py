@@ -96,7 +96,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows in the learner's loss, and of their votes. Only their ratios count.
         """
-        return self._fit(self._read_all(X, y, sample_weight))
+        return self._fit(self._read(X, y, sample_weight))
 
     def _fit(self, given: GivenRows) -> Self:
         self.learner_, self.selection_ = None, None

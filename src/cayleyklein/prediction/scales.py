@@ -15,14 +15,11 @@ from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import CHUNK, SearchIndex
 
-NEAR = 5
-"""Distance of a point to its fifth nearest: its scale."""
+NEAR = 5  # distance of a point to its fifth nearest: its scale
+SCALE_ROWS = 2000  # points among which the nearest are taken: all, or this many evenly spaced ones
 
-SCALE_ROWS = 2000
-"""Points among which the nearest are taken: all, or this many evenly spaced ones."""
-
+# Least scale, in units of the median one: points that a metric does not separate have scale 0.
 LEAST_SCALE = 0.1
-"""Least scale, in units of the median one: points that a metric does not separate have scale 0."""
 
 
 def floored_scales(fifth: Floats, typical: float) -> Floats:

@@ -43,13 +43,11 @@ class Predicting(entrance.TableInput, CallbackSupport):
     _usual_neighbors: ClassVar[int]  # where held-out rows were not asked
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **how: Any) -> GivenRows:
-        """Check the parameters, and the rows to fit."""
+        """Check the parameters, and the rows to fit; with `reset` False, more of them."""
         check_source(self)
-        given = GivenRows.read(self, X, y, sample_weight, numeric=self._numeric, **how)
+        how = {"numeric": self._numeric, "block_rows": LEAST_ROWS, **how}
+        given = GivenRows.read(self, X, y, sample_weight, **how)
         return with_class_weights(given, getattr(self, "class_weight", None))
-
-    def _read_all(self, X: Any, y: Any, sample_weight: Any) -> GivenRows:
-        return self._read(X, y, sample_weight, block_rows=LEAST_ROWS)
 
     def _score(self, judge: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         predicted = in_memory(cast(Any, self).predict(X), "predictions")

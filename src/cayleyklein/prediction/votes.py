@@ -24,8 +24,8 @@ PRIOR_VOTES = 0.1
 In units of the mean weight of a point: a common factor of all weights changes nothing.
 """
 
+# Relative difference up to which votes count as equal: they are sums, in any order.
 SAME_VOTES = 1e-9
-"""Relative difference up to which votes count as equal: they are sums, in any order."""
 
 
 def candidates_of(weights: Weights, k: int) -> int:
