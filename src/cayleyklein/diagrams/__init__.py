@@ -3,6 +3,6 @@
 from cayleyklein.diagrams._plane_cells import Boundary
 from cayleyklein.diagrams._planes import equivalent_balls
 from cayleyklein.diagrams._voronoi import CayleyKleinVoronoi, Triangulation
-from cayleyklein.diagrams.cut_outs import Mesh
+from cayleyklein.diagrams.domains import Mesh
 
 __all__ = ["Boundary", "CayleyKleinVoronoi", "Mesh", "Triangulation", "equivalent_balls"]

@@ -8,8 +8,7 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.diagrams._power import Groups
-from cayleyklein.diagrams.cut_outs import CutOut
-from cayleyklein.diagrams.domains import in_ball
+from cayleyklein.diagrams.domains import CutOut, in_ball
 
 NO_ARC = 1e-12  # an arc this close to a whole circle has length 0: rounding exchanged its ends
 

@@ -11,9 +11,8 @@ from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
 from cayleyklein.diagrams import _plane_cells as plane_cells
+from cayleyklein.diagrams import domains
 from cayleyklein.diagrams._diagram import Diagram
-from cayleyklein.diagrams.cut_outs import CutOut, cell_meshes
-from cayleyklein.diagrams.domains import ball_walls, window_corners, window_walls
 from cayleyklein.diagrams.labels import encode_labels
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
@@ -93,7 +92,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         labels: ArrayLike | None = None, window: ArrayLike | None = None,
     ) -> None:  # fmt: skip
         super().__init__(points, metric, order)
-        self.window = window_corners(window, self.points, self.metric.curvature)
+        self.window = domains.window_corners(window, self.points, self.metric.curvature)
         self.labels: AnyArray | None = None
         if labels is not None:
             self.classes, self._codes = encode_labels(labels, len(self.points))
@@ -134,13 +133,13 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         default, finest = TOLERANCES[self._power.dimension]
         return default if value is None else as_real(value, "tolerance", f"[{finest:g}, 1)")
 
-    def _cut_out(self, tolerance: float | None = None) -> CutOut:
+    def _cut_out(self, tolerance: float | None = None) -> domains.CutOut:
         off = self._off(tolerance)
         if self.window is None:
-            walls = ball_walls(self._chart, off)
+            walls = domains.ball_walls(self._chart, off)
         else:
-            walls = window_walls(self._chart, self.window)
-        return CutOut(self._chart, self._A[self._cells], self._b[self._cells], *walls)
+            walls = domains.window_walls(self._chart, self.window)
+        return domains.CutOut(self._chart, self._A[self._cells], self._b[self._cells], *walls)
 
     def boundaries(self) -> list[plane_cells.Boundary]:
         """Return the exact boundaries of plane cells: segments, and arcs of the absolute.
@@ -177,7 +176,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
             its radius; 1e-4 in the plane and 1e-2 in space by default.
         """
         if self._needs_dimension(2, 3) == 3:
-            return cell_meshes(self._cut_out(tolerance))
+            return domains.cell_meshes(self._cut_out(tolerance))
         outlines, shapely = self.outlines(tolerance), require("shapely", "plot")
         # a cell of fewer than three corners is flat to rounding, which also exchanges close corners
         cells = [shapely.Polygon(ring if len(ring) > 2 else None) for ring in outlines]

@@ -5,8 +5,7 @@ whatever else belongs to a metric are methods of :class:`cayleyklein.CurvedMetri
 of the projective side, in ``projective``, are here too.
 """
 
-from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
-from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
+from cayleyklein.geometry._balls import Ball, ConvexBody, Ellipsoid, ball_from_ellipsoid
 from cayleyklein.geometry.bisectors import Hyperplane, proximity_planes
 from cayleyklein.geometry.charts import CHARTS, chart_distance, from_chart, to_chart
 from cayleyklein.geometry.forms import curvature_from_kappa, form_from_blocks

@@ -60,7 +60,7 @@ def cross_ratio(
             raise InvalidInputError("A homogeneous point is the zero vector.")
         points = points / binary_scale(points)
     minors, extent = _minors(points, homogeneous)
-    _check_collinear(points, minors, extent, homogeneous)
+    _check_collinear(points, extent, homogeneous)
     unit = minors / binary_scale(extent[..., None])[..., None]
     above, below = unit[..., 0, 2] * unit[..., 1, 3], unit[..., 0, 3] * unit[..., 1, 2]
     undetermined = (above == 0) & (below == 0)
@@ -188,44 +188,30 @@ def _result_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
 
 
 def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:
-    """Return the 4×4 antisymmetric minors on the pair of coordinates with the largest extent."""
-    # affine points are paired with w = 1, so that minors are differences, rounded once
-    vectors = points if is_homogeneous else homogenize(points)
-    n = vectors.shape[-1]
-    i, j = np.triu_indices(n, 1) if is_homogeneous else (np.arange(n - 1), np.full(n - 1, n - 1))
-    a, b = np.triu_indices(4, 1)
-    left = vectors[..., a, :][..., i] * vectors[..., b, :][..., j]
-    right = vectors[..., a, :][..., j] * vectors[..., b, :][..., i]
-    minors = left - right  # (..., 6, number of coordinate pairs)
-    if is_homogeneous:  # multiples of one vector leave rounding where the minor is zero
-        noise = 4 * EPSILON * (np.abs(left) + np.abs(right))
-        minors = np.where(np.abs(minors) <= noise, 0.0, minors)
-    best = np.abs(minors).max(axis=-2).argmax(axis=-1)[..., None, None]
-    chosen = np.take_along_axis(minors, best, axis=-1)[..., 0]
-    table = np.zeros((*chosen.shape[:-1], 4, 4), dtype=chosen.dtype)
-    table[..., a, b], table[..., b, a] = chosen, -chosen
-    return table, np.asarray(np.abs(chosen).max(axis=-1))
+    """Return the 4×4 minors on the coordinates with the largest extent, and the extent."""
+    if is_homogeneous:
+        i, j = np.triu_indices(points.shape[-1], 1)
+        left = points[..., :, None, i] * points[..., None, :, j]
+        right = points[..., :, None, j] * points[..., None, :, i]
+        noise = 4 * EPSILON * (np.abs(left) + np.abs(right))  # of multiples of one vector
+        minors = np.where(np.abs(left - right) <= noise, 0.0, left - right)
+    else:  # with w = 1 they are differences, rounded once
+        minors = points[..., :, None, :] - points[..., None, :, :]
+    extents = np.abs(minors).max(axis=(-3, -2))
+    best = extents.argmax(axis=-1)[..., None, None, None]
+    return np.take_along_axis(minors, best, axis=-1)[..., 0], np.asarray(extents.max(axis=-1))
 
 
-def _check_collinear(
-    points: AnyArray, minors: AnyArray, extent: AnyArray, is_homogeneous: bool
-) -> None:
-    """Compare every point with its combination of the two that are farthest apart."""
+def _check_collinear(points: AnyArray, extent: AnyArray, is_homogeneous: bool) -> None:
+    """Raise where the four points span more than a line, by their singular values."""
     size = np.abs(points).max(axis=(-2, -1))
     if not is_homogeneous:
         points = points - points[..., :1, :]
-    flat = np.abs(minors).reshape(*minors.shape[:-2], 16).argmax(axis=-1)
-    x, y = (k[..., None, None] for k in np.divmod(flat, 4))
-    row_x = np.take_along_axis(minors, x, axis=-2)[..., 0, :]  # [x z] for each z
-    row_y = np.take_along_axis(minors, y, axis=-2)[..., 0, :]  # [y z]
-    whole = np.take_along_axis(row_x, y[..., 0], axis=-1)  # [x y]
-    whole = np.where(whole == 0, 1.0, whole)
-    combination = (-row_y / whole)[..., None] * np.take_along_axis(points, x, axis=-2)
-    combination = combination + (row_x / whole)[..., None] * np.take_along_axis(points, y, axis=-2)
-    deviation = np.abs(points - combination).max(axis=(-2, -1))
-    bad = deviation > COLLINEARITY_TOLERANCE * extent + 32 * EPSILON * size
+    values = np.linalg.svd(points, compute_uv=False)[..., 2 if is_homogeneous else 1 :]
+    off = values.max(axis=-1, initial=0.0)
+    bad = off > COLLINEARITY_TOLERANCE * extent + 32 * EPSILON * size
     if bad.any():
         raise InvalidInputError(
             f"The points p, q, P, Q are not collinear{checks.at_index(bad)}: one is "
-            f"{np.max(deviation[bad]):.3g} off the line of two others."
+            f"{np.max(off[bad]):.3g} off the line of the others."
         )

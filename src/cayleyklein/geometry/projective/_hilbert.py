@@ -17,7 +17,7 @@ from scipy.spatial import ConvexHull, QhullError
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._ellipsoids import ConvexBody, check_inside, unit_rays
+from cayleyklein.geometry._balls import ConvexBody, check_inside, unit_rays
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.rounding import binary_scale
 
