@@ -12,7 +12,7 @@ from tests.strategies import seeds
 from cayleyklein import CayleyKleinVoronoi, CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError, NotRepresentableError
 from cayleyklein.geometry import apply_collineation
-from cayleyklein.meshes import mesh_polygon
+from cayleyklein.meshes import conformal, mesh_polygon
 
 CURVATURES = (-1.0, -1e-9, 0.0, 1e-9, 1.0)
 
@@ -67,6 +67,23 @@ def test_it_is_a_part_of_the_delaunay_triangulation(K):
     diagram = CayleyKleinVoronoi(mesh.vertices, mesh.metric)
     delaunay = {tuple(t) for t in np.sort(diagram.dual().simplices, axis=1)}
     assert {tuple(t) for t in np.sort(mesh.triangles, axis=1)} <= delaunay
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds, K=st.sampled_from((-1.5, -1e-6, 0.0, 1e-6, 3.0)), fine=st.booleans())
+def test_circles_around_triangles_are_empty(seed, K, fine):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 30))
+    angle = (np.arange(n) + rng.uniform(0.05, 0.95, n)) * 2 * np.pi / n
+    polygon = rng.uniform(0.1, 0.7, (n, 1)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    mesh = mesh_polygon(polygon, tilted(K), max_area=0.003 if fine else None)
+    y = conformal.ConformalPlane(mesh.metric, polygon[0]).from_points(mesh.vertices)
+    center, radius = conformal.circumcircle(*y[mesh.triangles.T])
+    tree = cKDTree(np.stack([y.real, y.imag], axis=1))
+    nearest, _ = tree.query(np.stack([center.real, center.imag], axis=1))
+    assert (nearest > radius * (1 - 1e-9)).all()
+    assert chart_areas(mesh).min() > 0
+    assert chart_areas(mesh).sum() == pytest.approx(polygon_area(polygon), rel=1e-11)
 
 
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])

@@ -10,8 +10,8 @@ projective image
 which is regular on b ≤ 0 and puts far generators and walls in a box of order 1. Every cell is
 then bounded, and the hull of full dimension whatever the generators: one, collinear, cospherical.
 
-*Order k.* A cell of order k is where a set T of k generators are the k nearest: where the mean of their planes
-is the highest of all such means. Let t be the farthest of T at a point of the cell. There T without
+In a cell of order k a set T of k generators are the k nearest: the mean of their planes is the
+highest of all such means. Let t be the farthest of T at a point of the cell. There T without
 t is a cell of order k - 1. Going straight to t, one meets another generator of T as far, and beyond
 it another cell of order k - 1, which has t. So the sets of order k - 1 with one more generator,
 which a neighbour has, are all the candidates; sets without a cell drop out of the hull. The way

@@ -17,11 +17,9 @@ chart                 K       coordinates
 
 In the flat case √|K| is taken as 1 and only ``"klein"`` and ``"conformal"`` (w/2) exist.
 
-Next to the boundary the Klein chart has the fewest digits: a point at distance r from the centre is
-fixed by its coordinates to ε e^(2r)/4, in Poincaré's ball and the half-space to about ε e^r, on the
-hyperboloid to ε r along the radius and ε e^r across it. So distances of points given in another
-chart are taken from that chart (:func:`chart_distance`), and :func:`from_chart` refuses points that
-Klein coordinates cannot hold.
+A point at distance r from the centre is fixed by Klein coordinates to ε e^(2r)/4, by the others to
+about ε e^r. So distances of points given in another chart are taken from that chart
+(:func:`chart_distance`), and :func:`from_chart` refuses points that Klein's cannot hold.
 """
 
 import math

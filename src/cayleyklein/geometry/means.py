@@ -85,9 +85,6 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     def distances_to(x: Floats) -> Floats:
         return distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise") / unit
 
-    def total(d: Floats) -> float:
-        return float(shares @ d**power)
-
     scale, unit = shares / np.sqrt(metric._inside(rows, "X")[1]), 1.0
     x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
     unit = float(distances_to(x).max()) or 1.0  # squares may under- or overflow
@@ -96,7 +93,7 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
         if power == 1 and d.min() > 0:
             nearest = rows[d.argmin()]
             there = distances_to(nearest)
-            x, d = (nearest, there) if total(there) <= total(d) else (x, d)
+            x, d = (nearest, there) if shares @ there <= shares @ d else (x, d)
         v = log_map(x, rows, metric) / unit
         apart = (d > 0) | (power == 2)
         weight = np.divide(shares, d ** (2 - power), out=np.zeros_like(d), where=apart)
@@ -120,7 +117,7 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
             try:
                 x = np.asarray(exp_map(last_x, unit * step, metric), dtype=np.float64)
                 after = distances_to(x)
-                if total(after) <= total(d) or size < QUADRATIC_BELOW:
+                if shares @ after**power <= shares @ d**power or size < QUADRATIC_BELOW:
                     break
             except OutsideDomainError:  # beyond the equator
                 pass

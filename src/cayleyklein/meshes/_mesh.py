@@ -167,7 +167,7 @@ def mesh_polygon(
         )
     plane = ConformalPlane(metric, region.corners.mean(axis=0))
     work = Refinement(plane.from_points(x), region.edges, metric.curvature, goal, limit)
-    triangles, verdict = work.run()
+    triangles, bad, spared = work.run()
     if not len(triangles):
         raise NotRepresentableError(
             f"mesh_polygon stopped at {work.stopped}, before it had the whole boundary: polygon "
@@ -175,7 +175,7 @@ def mesh_polygon(
         )
     if work.stopped:
         warn_caller(
-            f"mesh_polygon stopped at {work.stopped}: {verdict.bad.sum()} of {len(triangles)} "
+            f"mesh_polygon stopped at {work.stopped}: {bad.sum()} of {len(triangles)} "
             f"triangles miss the goal. Allow larger triangles, a smaller min_angle, or more "
             f"vertices.",
             ConvergenceWarning,
@@ -185,4 +185,4 @@ def mesh_polygon(
     boundary = work.segments
     if np.linalg.det(metric.factor) < 0:  # the chart is a mirror image of x
         triangles, boundary = triangles[:, ::-1], boundary[:, ::-1]
-    return PlaneMesh(vertices, triangles, boundary, verdict.spared, metric)
+    return PlaneMesh(vertices, triangles, boundary, spared, metric)

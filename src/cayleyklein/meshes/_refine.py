@@ -1,9 +1,9 @@
 """Delaunay refinement in rounds (Ruppert 1995), in the conformal plane of a curved metric.
 
-A round triangulates all vertices by Qhull, and then adds as many as may be added one after the
-other: a bad triangle's point is taken only if no point taken before lies in its circle, so that
-the triangle would still be there. Segments of the boundary are split until the circle around each,
-the segment being its diameter in the metric, is empty; they are then edges of the triangulation.
+Qhull triangulates the given vertices, with segments of the boundary split until all are edges. They
+then stay edges, *fences*, while vertices are added one after the other, in rounds: segments with a
+vertex in the circle whose diameter in the metric they are get their midpoints; when there are none,
+each bad triangle gets a point, unless an earlier point of the round has replaced the triangle.
 
 * A bad triangle gets its circumcentre, or a nearer point of the bisector of its shortest edge at
   which that edge is seen under the wanted angle (off-centre, Üngör 2004).
@@ -18,10 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import Delaunay, cKDTree
+from scipy.spatial import Delaunay
 
 from cayleyklein._typing import Bools, Complexes, Floats, Ints
 from cayleyklein.geometry import lifts
+from cayleyklein.meshes import _kernels as kernels
 from cayleyklein.meshes import conformal as plane
 
 SHARP = math.radians(60.0)  # corners under this angle get concentric shells
@@ -30,7 +31,7 @@ EQUAL = 1e-6  # difference of angles, or relative difference of lengths, that de
 OFF_CENTER = 0.95  # height of an off-centre, relative to the height with exactly the wanted angle
 RESOLUTION = 1e-6  # shortest segment to split, relative to the polygon's extent in the chart
 
-# far vertices, in units of the polygon's extent: with them no segment is on Qhull's hull
+# far vertices, the first of a mesh, in units of the polygon's extent: no segment is on the hull
 GHOSTS = 8.0 * np.exp(2j * np.pi * np.arange(8) / 8 + 0.1j)
 
 
@@ -38,19 +39,6 @@ class Goal(NamedTuple):
     min_angle: float  # in radians; areas and edges in the metric
     max_area: float
     max_edge: float
-
-
-class Triangles(NamedTuple):
-    corners: Ints  # counter-clockwise in the chart
-    neighbors: Ints
-    of_segment: Ints  # left and right of each segment (k, 2), -1 where it is not an edge
-
-
-class Verdict(NamedTuple):
-    bad: Bools  # to be refined
-    by_angle: Bools  # to be refined for an angle
-    spared: Bools  # narrower than wanted because the polygon is
-    worst: Ints  # corner (0, 1 or 2) with the smallest angle that is not the polygon's own
 
 
 class Refinement:
@@ -71,34 +59,38 @@ class Refinement:
         self.ghosts = GHOSTS * np.abs(y).max()
         self.stopped = ""  # by what, before the goal was reached
 
-    def run(self) -> tuple[Ints, Verdict]:
-        """Refine; return the last triangles inside, none if no round kept all segments."""
-        none: Ints = np.empty((0, 3), dtype=np.intp)
-        last = self.y, self.segments, none, self.judge(none)
-        while True:
-            triangles = self.triangulate()
-            points, split = np.empty(0, dtype=np.complex128), self.encroached(triangles)
-            if not split.any():
-                inside = triangles.corners[self.inside(triangles)]
-                verdict = self.judge(inside)
-                if not verdict.bad.any():
-                    return inside, verdict
-                last = self.y, self.segments, inside, verdict
-                points, split = self.choose(inside, verdict)
-            a, b = self.y[self.segments[split].T]
-            if (np.abs(a - b) < RESOLUTION * np.abs(self.y).max()).any():  # too short for Qhull
-                self.stopped = f"edges of {RESOLUTION:g} of the polygon's extent"
-            if len(self.y) + len(points) + split.sum() > self.max_vertices:
-                self.stopped = f"max_vertices={self.max_vertices}"
-            if self.stopped:
-                self.y, self.segments, inside, verdict = last
-                return inside, verdict
-            self.y = np.append(self.y, points)
-            self.edge_of_vertex = np.append(self.edge_of_vertex, np.full(len(points), -1))
-            self.split(split)
+    def run(self) -> tuple[Ints, Bools, Bools]:
+        """Refine; return the triangles inside, which are bad, and which are spared.
 
-    def triangulate(self) -> Triangles:
-        y = np.append(self.y, self.ghosts)
+        There are none if the boundary was never whole.
+        """
+        whole, rebuild = False, True
+        while not self.stopped:
+            if rebuild:
+                split = self.build()
+                rebuild = bool(split.any())
+            if not rebuild:
+                split = self.encroached()
+                if not split.any():
+                    whole = True
+                    self.judge()
+                    if not (self.mesh.bad & self.mesh.inner).any():
+                        break
+                    split = self.add_points()
+            a, b = self.y[self.segments[split].T]
+            if (np.abs(a - b) < RESOLUTION * np.abs(self.y).max()).any():
+                self.stopped = f"edges of {RESOLUTION:g} of the polygon's extent"
+            elif len(self.y) + split.sum() > self.max_vertices:
+                self.stopped = f"max_vertices={self.max_vertices}"
+            elif not self.stopped:
+                rebuild = not self.split(split, rebuild)
+        self.judge()
+        inside = np.flatnonzero(self.mesh.inner & whole)
+        return self.corners(inside), self.mesh.bad[inside], self.mesh.spared[inside]
+
+    def build(self) -> Bools:
+        """Triangulate all vertices by Qhull; return which segments are not edges."""
+        y = np.append(self.ghosts, self.y)
         qhull = Delaunay(_pairs(y))
         corners, neighbors = qhull.simplices.astype(np.intp), qhull.neighbors.astype(np.intp)
         a, b, c = y[corners.T]
@@ -109,44 +101,63 @@ class Refinement:
         tail, head = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
         keys = (tail * len(y) + head).ravel()
         order = np.argsort(keys)
-        wanted = self.segments @ np.array([[len(y), 1], [1, len(y)]])
+        wanted = (self.segments + len(GHOSTS)) @ np.array([[len(y), 1], [1, len(y)]])
         place = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
         found = np.where(keys[order[place]] == wanted, order[place], -1)
-        return Triangles(corners, neighbors, found)
+        fences = np.full(corners.shape, -1)
+        fences.ravel()[found] = np.arange(len(found))[:, None]
+        free = (neighbors >= 0) & (fences < 0)
+        rows, others = np.nonzero(free)[0], neighbors[free]
+        graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(len(free), len(free)))
+        label = connected_components(graph, directed=False)[1]
+        inner = np.isin(label, label[found[:, 0] // 3])  # on the left of a segment, or joined to it
+        at_fence = found[:, 0] // 3
+        self.mesh = kernels.FencedMesh.of(y, corners, neighbors, fences, inner, at_fence)
+        return np.asarray((found < 0).any(axis=1))
 
-    def encroached(self, triangles: Triangles) -> Bools:
-        found = triangles.of_segment
-        missing = (found < 0).any(axis=1)
+    def reserve(self, more: int) -> None:
+        """Make room for this many more vertices."""
+        self.mesh = self.mesh.with_room(self.mesh.counts[1] + 2 * more)
+
+    def corners(self, rows: Ints) -> Ints:
+        return self.mesh.corners[rows] - len(GHOSTS)
+
+    def encroached(self) -> Bools:
         if self.goal == Goal(0.0, math.inf, math.inf):
-            return np.asarray(missing)
-        center, t = self.circles()
-        apex = triangles.corners.ravel()[found]
-        real = apex < len(self.y)
-        near = plane.gap(self.y[np.where(real, apex, 0)], center[:, None], self.K)
-        inner = (real & (near < t[:, None] * (1 - ON_CIRCLE))).any(axis=1)
+            return np.zeros(len(self.segments), dtype=bool)
+        mesh, number = self.mesh, np.arange(len(self.segments))
+        here = mesh.at_fence[: len(number)]
+        side = (mesh.fences[here] == number[:, None]).argmax(axis=1)
+        there = mesh.neighbors[here, side]
+        back = (mesh.fences[there] == number[:, None]).argmax(axis=1)
+        apex = self.mesh.corners[np.stack([here, there], 1), np.stack([side, back], 1)]
+        around, reach = self.circles()
+        near = np.abs(mesh.y[apex] - around[:, None]) < reach[:, None]
         a, b = self.y[self.segments.T]
         lengths = plane.length_of_gap(plane.gap(a, b, self.K), self.K)
-        return np.asarray(missing | inner | (lengths > self.goal.max_edge))
+        inner = (near & (apex >= len(GHOSTS))).any(axis=1)
+        return np.asarray(inner | (lengths > self.goal.max_edge))
 
     def circles(self) -> tuple[Complexes, Floats]:
+        """Return the circles in the chart whose diameters in the metric are the segments."""
         a, b = self.y[self.segments.T]
-        return plane.midpoint(a, b, self.K), plane.half_gap(plane.gap(a, b, self.K), self.K)
+        t = plane.half_gap(plane.gap(a, b, self.K), self.K)
+        around, reach = plane.chart_circle(plane.midpoint(a, b, self.K), t, self.K)
+        return around, reach * (1 - ON_CIRCLE)
 
-    def inside(self, triangles: Triangles) -> Bools:
-        """Return which triangles are inside: on the left of a segment, or joined to such."""
-        free = triangles.neighbors >= 0
-        free.ravel()[triangles.of_segment] = False
-        rows, others = np.nonzero(free)[0], triangles.neighbors[free]
-        graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(len(free), len(free)))
-        _, label = connected_components(graph, directed=False)
-        return np.isin(label, label[triangles.of_segment[:, 0] // 3])
-
-    def judge(self, corners: Ints) -> Verdict:
+    def judge(self) -> None:
+        """Bring the verdict on triangles inside up to date."""
         K, goal = self.K, self.goal
+        rows = np.flatnonzero(self.mesh.fresh & self.mesh.inner)
+        self.mesh.fresh[:] = False
+        corners = self.corners(rows)
         a, b, c = self.y[corners.T]
         angle = plane.angles(a, b, c, K)
         narrow = angle.min(axis=1) < goal.min_angle
-        angle[narrow] = np.where(self.given(corners[narrow]), np.pi, angle[narrow])
+        # the polygon's own angles, between two segments, do not count
+        on = self.mesh.fences[rows[narrow]] >= 0
+        own = np.roll(on, 1, axis=1) & np.roll(on, 2, axis=1)
+        angle[narrow] = np.where(own, np.pi, angle[narrow])
         smallest = angle.min(axis=1)
         equal = angle <= smallest[:, None] + EQUAL
         worst = np.where(equal, corners, len(self.y)).argmin(axis=1)
@@ -156,15 +167,8 @@ class Refinement:
         if not math.isinf(goal.max_edge):
             longest = np.max([plane.gap(p, q, K) for p, q in ((a, b), (b, c), (c, a))], axis=0)
             large |= plane.length_of_gap(longest, K) > goal.max_edge
-        return Verdict(np.asarray(by_angle | large), by_angle, narrow & ~by_angle, worst)
-
-    def given(self, corners: Ints) -> Bools:
-        """Return which angles (n, 3) of triangles lie between two segments: the polygon's own."""
-        n = len(self.y)
-        tail, head = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
-        sides = np.sort(self.segments, axis=1) @ [n, 1]
-        on = np.isin(np.minimum(tail, head) * n + np.maximum(tail, head), sides)
-        return np.roll(on, 1, axis=1) & np.roll(on, 2, axis=1)
+        self.mesh.bad[rows], self.mesh.by_angle[rows] = by_angle | large, by_angle
+        self.mesh.spared[rows], self.mesh.worst[rows] = narrow & ~by_angle, worst
 
     def across_corner(self, corners: Ints, worst: Ints) -> Bools:
         """Return whether the edge opposite the worst angle joins two sides of a sharp corner."""
@@ -179,9 +183,12 @@ class Refinement:
         small = abs(self.K) * (2 * p) ** 2 < 1
         return np.asarray(shell & small & (np.abs(p - q) < EQUAL * p))
 
-    def choose(self, corners: Ints, verdict: Verdict) -> tuple[Complexes, Bools]:
-        K, bad = self.K, verdict.bad
-        corners, by_angle, worst = corners[bad], verdict.by_angle[bad], verdict.worst[bad]
+    def add_points(self) -> Bools:
+        """Add points for bad triangles; return the segments that forbid some, and are to split."""
+        K = self.K
+        rows = np.flatnonzero(self.mesh.bad & self.mesh.inner)
+        corners, by_angle = self.corners(rows), self.mesh.by_angle[rows]
+        worst = self.mesh.worst[rows]
         center, radius = plane.circumcircle(*self.y[corners.T])
         point = plane.true_center(center, radius, K)
         p, q = self.y[np.take_along_axis(corners, np.add.outer(worst, (1, 2)) % 3, axis=1).T]
@@ -196,19 +203,22 @@ class Refinement:
             point[nearer] = plane.towards(middle[nearer], point[nearer], height[nearer], K)
         # angles and sides are often equal: then older vertices decide, not rounding
         order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / EQUAL), ~by_angle))
-        taken = order[_independent(point[order], center[order], radius[order])]
-        point, center, radius = point[taken], center[taken], radius[taken]
-        middle, t = self.circles()
-        around, reach = plane.chart_circle(middle, t, K)
-        hits = cKDTree(_pairs(point)).query_ball_point(_pairs(around), reach * (1 - ON_CIRCLE))
-        split = np.array([len(hit) > 0 for hit in hits], dtype=bool)
-        keep = ~np.isin(np.arange(len(point)), [i for hit in hits for i in hit])
-        if split.any():
-            near, _ = cKDTree(_pairs(middle[split])).query(_pairs(center))
-            keep &= near >= radius
-        return point[keep], split
+        split = np.zeros(len(self.segments), dtype=bool)
+        limit, before = self.max_vertices + len(GHOSTS), len(self.y)
+        self.reserve(len(rows))
+        given = point[order], rows[order], *self.circles(), limit, split
+        full = kernels.add_inside(self.mesh, *given)
+        self.y = self.mesh.y[len(GHOSTS) : self.mesh.counts[0]]
+        new = np.full(len(self.y) - before, -1)
+        self.edge_of_vertex = np.append(self.edge_of_vertex, new)
+        if full:
+            self.stopped = f"max_vertices={self.max_vertices}"
+        elif not (len(new) or split.any()):
+            self.stopped = "the precision of double numbers"
+        return split
 
-    def split(self, chosen: Bools) -> None:
+    def split(self, chosen: Bools, anew: bool) -> bool:
+        """Split segments; return whether the mesh has the points, which it gets unless `anew`."""
         K, ends, edge = self.K, self.segments[chosen], self.edge_of_segment[chosen]
         sharp = np.append(self.sharp, False)[np.minimum(ends, len(self.sharp))]
         flip = sharp[:, 1] & ~sharp[:, 0]
@@ -216,34 +226,23 @@ class Refinement:
         t = plane.gap(a, b, K)
         shell = lifts.tangent(np.exp2(np.round(np.log2(plane.length_of_gap(t, K) / 2))) / 2, K)
         t = np.where(sharp[:, 0] != sharp[:, 1], shell, plane.half_gap(t, K))
+        points, n = plane.towards(a, b, t, K), len(self.segments)
         new = len(self.y) + np.arange(len(ends))
-        self.y = np.append(self.y, plane.towards(a, b, t, K))
+        self.y = np.append(self.y, points)
         self.edge_of_vertex = np.append(self.edge_of_vertex, edge)
-        halves = np.stack([ends[:, 0], new, new, ends[:, 1]], axis=1).reshape(-1, 2, 2)
-        turned = ends[:, 0] > ends[:, 1]
-        halves[turned] = halves[turned, ::-1]  # in one order whatever the direction
-        self.segments = np.vstack([self.segments[~chosen], halves.reshape(-1, 2)])
-        self.edge_of_segment = np.append(self.edge_of_segment[~chosen], np.repeat(edge, 2))
+        # the half at the older end keeps the number, in whatever direction the segment goes
+        first, second = np.stack([ends[:, 0], new], 1), np.stack([new, ends[:, 1]], 1)
+        older = (ends[:, 0] < ends[:, 1])[:, None]
+        numbers = np.stack([np.flatnonzero(chosen), n + np.arange(len(ends))], axis=1)
+        self.segments = np.vstack([self.segments, np.where(older, second, first)])
+        self.segments[numbers[:, 0]] = np.where(older, first, second)
+        self.edge_of_segment = np.append(self.edge_of_segment, edge)
+        if anew:
+            return False
+        self.reserve(len(points))
+        ends = np.sort(ends, axis=1) + len(GHOSTS)
+        return bool(kernels.add_on_fences(self.mesh, points, numbers[:, 0], ends, numbers))
 
 
 def _pairs(y: Complexes) -> Floats:
     return np.stack([y.real, y.imag], axis=1)
-
-
-def _independent(points: Complexes, centers: Complexes, radii: Floats) -> Ints:
-    """Return the points to take in this order: none lies in the circle of one after it."""
-    at, around, reach = _pairs(points), _pairs(centers), radii * (1 - ON_CIRCLE)
-    taken: Ints = np.empty(0, dtype=np.intp)
-    start, size = 0, 64  # compared with each other; then twice as many, …
-    while start < len(points):
-        rows = np.arange(start, min(start + size, len(points)))
-        if len(taken):
-            rows = rows[cKDTree(at[taken]).query(around[rows])[0] >= reach[rows]]
-        free = np.zeros(len(rows), dtype=bool)
-        if len(rows):
-            within = cKDTree(at[rows]).query_ball_point(around[rows], reach[rows])
-            for i, others in enumerate(within):
-                free[i] = not free[others].any()
-        taken = np.append(taken, rows[free])
-        start, size = start + size, 2 * size
-    return taken

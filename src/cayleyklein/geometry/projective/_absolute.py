@@ -2,17 +2,11 @@
 
 A Cayley-Klein geometry is given by its fundamental conic (A, A^Δ) (paper §2.2): the points with
 x̃ᵀ A x̃ = 0, and the hyperplanes with lᵀ A^Δ l = 0, which are tangent to it. A^Δ is the adjugate of
-A wherever that is not zero. Corrected: A is symmetric, not positive semi-definite, since a real
-conic is indefinite.
+A wherever that is not zero. Corrected: A is symmetric, not positive semi-definite.
 
-A conic with its dual is of one of seven types (paper §2.2, table of the taxonomy). Distances on a
-line are elliptic, parabolic or hyperbolic, and so are angles in a pencil, which makes nine
-geometries. Both counts are right: a real conic carries three of the nine, other types one each.
-
-- Through a point inside a real conic passes no tangent (angles are elliptic), and every line meets
-  it (distances are hyperbolic): hyperbolic geometry.
-- Through a point outside pass two tangents (angles are hyperbolic). Distances are hyperbolic on
-  lines that meet the conic, doubly hyperbolic geometry, and elliptic on others, dual hyperbolic.
+A conic with its dual is of one of seven types. Distances and angles are each elliptic, parabolic or
+hyperbolic, which makes nine geometries: a real conic carries three of the nine (inside it, and
+outside on lines that meet it and on others), other types one each.
 """
 
 from dataclasses import dataclass
@@ -84,7 +78,7 @@ class Absolute(Frozen):
     Attributes
     ----------
     matrix, dual : ndarray of shape (d + 1, d + 1)
-        Read-only. Absolutes are equal when these are: a factor changes them, but not the conic.
+        Read-only; a factor makes another Absolute of the same conic.
     dimension : int
     signature, dual_signature : tuple of int
         Numbers (n, z, p) of negative, zero and positive eigenvalues.
@@ -152,10 +146,9 @@ class Absolute(Frozen):
     def side(self, points: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Ints:
         """Return -1 for points inside, 0 on and +1 outside the absolute.
 
-        Inside a real quadric is where the form has the sign of its lone eigenvalue; an elliptic
-        absolute has no real points, and all of space is inside. In dimension 1, where both signs
-        are lone, inside is where the form is negative. Absolutes of other signatures have no inside
-        and raise NotRepresentableError.
+        Inside a real quadric is where the form has the sign of its lone eigenvalue, the negative
+        one in dimension 1; all of space is inside an elliptic absolute. Absolutes of other
+        signatures have no inside and raise NotRepresentableError.
 
         Parameters
         ----------

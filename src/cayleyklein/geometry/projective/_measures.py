@@ -103,16 +103,10 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
 
     Notes
     -----
-    For a real conic there are four cases of the logarithm (paper §2.2, with the correction that the
-    measure of two points outside is real where their line *does* meet the conic):
-
-    - both points inside: real;
-    - both outside, on a line that meets the conic: real;
-    - both outside, on a line that misses it: purely imaginary;
-    - one inside and one outside: complex, with imaginary part π.
-
-    On a tangent it is 0 for any two points. So it is on every line when A has rank 1, as in
-    Euclidean geometry: there the distance is only the limit of measures divided by √|K|.
+    For a real conic the logarithm is real where both points are inside, or outside on a line that
+    meets the conic (paper §2.2, corrected); purely imaginary where both are outside on a line that
+    misses it; and has the imaginary part π where one is inside and one outside. On a tangent it is
+    0, and so on every line when A has rank 1: Euclidean distances are only a limit of measures.
 
     Examples
     --------
@@ -128,18 +122,14 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
 
 
 def measure_of(pencil: Pencil, unit: complex, *given: ArrayLike) -> AnyComplexes:
-    """Return unit · Log of the cross-ratio of a pencil, complex64 if every given array is float32.
-
-    Multiplied by parts, so that 0 · ∞ is 0 and an infinite measure has no NaN in it.
-    """
+    """Return unit · Log of the cross-ratio of a pencil; complex64 if all given is float32."""
     a_number = isinstance(unit, int | float | complex | np.number)
     if not (a_number and np.isfinite(unit) and unit):
         raise InvalidInputError(f"Got unit={unit!r}, but expected a finite number other than 0.")
     value = half_log(pencil.s_pp, pencil.s_qq, pencil.s_pq, pencil.discriminant)
     factor, found = 2 * complex(unit), np.zeros(value.shape, dtype=np.complex128)
-    if factor.real:
-        found.real += factor.real * value.real
-        found.imag += factor.real * value.imag
+    if factor.real:  # by parts: 0 · ∞ is 0, and an infinite measure has no NaN in it
+        found += factor.real * value
     if factor.imag:
         found.real -= factor.imag * value.imag
         found.imag += factor.imag * value.real

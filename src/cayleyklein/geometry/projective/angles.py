@@ -42,10 +42,9 @@ def hyperplane_angle(
     Raises
     ------
     NotRepresentableError
-        Where the hyperplanes meet on or outside the absolute: there is no real angle. Where the
-        dual is singular, as for the Euclidean plane, parallels are at angle 0. Also where the angle
-        is lost in the rounding of the dual, as for a domain small and far from the origin;
-        :meth:`cayleyklein.CurvedMetric.angle` then still has it.
+        Where the hyperplanes meet on or outside the absolute (where the dual is singular, as for
+        the Euclidean plane, parallels are at angle 0), and where the angle is lost in the rounding
+        of the dual; :meth:`cayleyklein.CurvedMetric.angle` then still has it.
 
     Examples
     --------
