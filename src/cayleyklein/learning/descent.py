@@ -18,7 +18,6 @@ from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
 
-DESCENT_TOL = 1e-7  # relative decrease of the loss at which a pass ends
 # Rows with a term in the loss of a pass, drawn for each. All rows stay targets and impostors. On
 # real sets fewer do as well; where most columns are noise, more help (docs/learning.md).
 FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
@@ -42,6 +41,8 @@ class Recipe:
     max_iter: int = 5
     spread: float = 2.0
     radius: float = 0.2
+    tol: float = 1e-7  # decrease of the loss at which a pass ends, relative to it or to `floor`
+    floor: float = 0.0
 
     @property
     def unit(self) -> float:
@@ -198,7 +199,10 @@ def _run_pass(
         return bool(report(progress))
 
     x = pack(start, recipe)
-    return minimise(value, x, max_iter=recipe.max_iter, tol=DESCENT_TOL, callback=told), losses
+    end = minimise(
+        value, x, max_iter=recipe.max_iter, tol=recipe.tol, floor=recipe.floor, callback=told
+    )
+    return end, losses
 
 
 def pack(p: Parameters, recipe: Recipe) -> Floats:

@@ -26,7 +26,7 @@ from cayleyklein._estimators import (
     tell_iteration,
 )
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._typing import AnyArray, AnyFloats, Floats
 from cayleyklein._validation import (
     about,
     as_points,
@@ -310,13 +310,25 @@ class RowLearner(DescentLearner):
                 f"metrics; give one geometry, or a start by name."
             )
 
-    @abstractmethod
-    def _recipes(self) -> tuple[Recipe, ...]: ...
+    def _recipes(self) -> tuple[Recipe, ...]:
+        raise NotImplementedError
 
     @abstractmethod
     def _training_rows(
         self, given: GivenRows, size: int | float | None, rng: np.random.Generator
     ) -> TrainingRows: ...
+
+    def _labelled_rows(
+        self, drawn: tuple[Floats, AnyArray, Floats], given: GivenRows, *, turn: bool
+    ) -> TrainingRows:
+        seen = np.unique(drawn[1])
+        assert given.classes is not None
+        if len(seen) < 2:
+            raise InvalidInputError(
+                f"y has 1 class in rows of positive weight, {given.classes[seen].tolist()}; "
+                f"learning a metric needs two or more."
+            )
+        return TrainingRows.from_raw(*drawn, turn=turn)
 
     def _learn(
         self, rows: TrainingRows, rng: np.random.Generator

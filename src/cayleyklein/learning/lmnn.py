@@ -182,17 +182,12 @@ default="product"
     def _training_rows(
         self, given: GivenRows, size: int | float | None, rng: np.random.Generator
     ) -> TrainingRows:
-        X, labels, weights = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
+        drawn = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
+        n, d = drawn[0].shape
         paper = self.solver == "gradient"
-        self._check_columns(X.shape[1] if paper else len(X), X.shape[1])
+        self._check_columns(d if paper else n, d)
+        rows = self._labelled_rows(drawn, given, turn=not paper)
         assert given.classes is not None
-        seen = np.unique(labels)
-        if len(seen) < 2:
-            raise InvalidInputError(
-                f"y has 1 class in rows of positive weight, {given.classes[seen].tolist()}; "
-                f"learning a metric needs two or more."
-            )
-        rows = TrainingRows.from_raw(X, labels, weights, turn=not paper)
         sizes = np.bincount(rows.labels)  # shorter where the last classes weigh nothing
         few = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
         if len(few):

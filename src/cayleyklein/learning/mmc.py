@@ -1,22 +1,21 @@
 """Mahalanobis metric for clustering (Xing et al. 2003), the flat baseline of the paper's §4."""
 
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from cayleyklein import _estimators
-from cayleyklein._lbfgs import minimise
+from cayleyklein._estimators import check_parameters
 from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import warn_caller
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.learner import MetricLearner
-from cayleyklein.learning.objectives.lifted import Parameters
-from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning import descent
+from cayleyklein.learning.descent import Fit, Recipe
+from cayleyklein.learning.learner import RowLearner
+from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
+from cayleyklein.learning.rows import GivenRows, TrainingRows
+from cayleyklein.metrics.combined import Metric
 
 UNLIKE_ROWS = 512  # of a block
 # Added to the scatter of like pairs, of columns of variance 1: the problem is unbounded where rows
@@ -26,7 +25,7 @@ SCATTER_RIDGE = 1e-9
 LEAST_SQUARE = 1e-12
 
 
-class MMC(MetricLearner):
+class MMC(RowLearner):
     """Learn one flat metric from which rows are alike and which are not.
 
     Rows of one class should be close and rows of different classes far: the metric minimises
@@ -55,8 +54,12 @@ class MMC(MetricLearner):
         The factor L.
     n_iter_ : int
         Number of iterations.
-    loss_history_ : list of float
-        The loss after each iteration.
+    loss_history_ : list of list of float
+        One list: the loss before the first iteration and after each.
+    curvature_ : ndarray of shape (1,)
+        0.
+    n_samples_learned_ : int
+        Distinct rows of positive weight.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     n_features_in_ : int
@@ -97,84 +100,71 @@ class MMC(MetricLearner):
         self.tol = tol
         self.n_components = n_components
 
-    @_estimators.restore_on_error
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn the metric.
+    _numeric = False
+    geometry = "flat"
+    max_iter: int
+    subsample = random_state = callback = None
+    verbose = False
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows: a pair counts as much as their product; 0 leaves a row out.
-        """
-        _estimators.check_parameters(self)
-        rows, target = _estimators.check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        classes, labels = _estimators.encode_classes(target)
-        weights = _estimators.as_weights(sample_weight, rows)
-        kept = classes[np.unique(labels[weights > 0])].tolist()
-        if len(kept) < 2:
-            raise InvalidInputError(
-                f"y has 1 class in rows of positive weight, {kept}; learning a metric needs two or "
-                f"more."
-            )
-        d = rows.shape[1]
-        self._check_columns(d, d)
-        data = TrainingRows.from_raw(rows, labels, weights, turn=False)
-        problem = Xing(data.X, data.labels, data.weights)
-        r, history = self.n_components or d, []
-        start = np.sqrt(0.5 / r) * np.eye(r, d)  # the mean over like pairs is 1/2 at the optimum
+    def _check_parameters(self) -> None:
+        check_parameters(self)
 
-        def function(x: Floats) -> tuple[float, Floats]:
-            loss, gradient = problem.evaluate(x.reshape(r, d) @ problem.axes)
-            return loss, (gradient @ problem.axes.T).ravel()
+    def _training_rows(
+        self, given: GivenRows, size: int | float | None, rng: np.random.Generator
+    ) -> TrainingRows:
+        self._check_columns(given.n_columns, given.n_columns)
+        return self._labelled_rows(given.draw(size, 2, rng), given, turn=False)
 
-        def keep(x: Floats, loss: float) -> bool:
-            history.append(loss)
-            return False
-
-        end = minimise(
-            function, start.ravel(), max_iter=self.max_iter, tol=self.tol, floor=1.0, callback=keep
-        )
-        if not end.converged:
-            warn_caller(
-                f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "
-                f"or tol.",
-                ConvergenceWarning,
-            )
-        factor = end.x.reshape(r, d) @ problem.axes
-        self.metric_ = data.to_metric(Parameters(factor, np.zeros(d), 0.0))
-        self.geometry_ = "flat"
-        self.components_ = self.metric_.factor
-        self.n_iter_ = len(history)
-        self.loss_history_ = history
-        self.classes_ = classes
-        return self
+    def _learn(
+        self, rows: TrainingRows, rng: np.random.Generator
+    ) -> tuple[Metric, tuple[Fit, ...]]:
+        rows = spread_equally(rows)
+        d = rows.n_columns
+        r = self.n_components or d
+        # the mean over like pairs is 1/2 at the optimum
+        start = Parameters(np.sqrt(0.5 / r) * np.eye(r, d), np.zeros(d), 0.0)
+        recipe = XingRecipe("flat", max_iter=self.max_iter, tol=self.tol)
+        fit = descent.descend(rows, recipe, rng, start, self._report())
+        return rows.to_metric(fit.found), (fit,)
 
 
-class Xing:
-    """The objective, of standardised rows (n, d) with labels and weights.
+def spread_equally(rows: TrainingRows) -> TrainingRows:
+    """Return rows in coordinates in which the mean of (x - y)(x - y)ᵀ over like pairs is I.
 
-    `like` is the mean of (x - y)(x - y)ᵀ over like pairs. `axes` (d, d) are rows a with
-    aᵀ like a = 1, from the one along which all rows spread most: L-BFGS in Z, L = Z axes, converges
-    in about ten iterations, where it takes more than a thousand in L.
+    The first is the one along which all rows spread most. L-BFGS converges in about ten iterations
+    in these coordinates, and in more than a thousand in standardised columns.
     """
+    X, labels, weights = rows.X, rows.labels, rows.weights / rows.weights.max()
+    mass, centred = np.bincount(labels, weights), X.copy()
+    for label in np.unique(labels):
+        own = labels == label
+        centred[own] -= np.average(X[own], axis=0, weights=weights[own])
+    pulled = (weights * mass[labels])[:, None] * centred
+    like = 2 / (mass @ mass) * pulled.T @ centred + SCATTER_RIDGE * np.eye(X.shape[1])
+    axes = eigh((X * weights[:, None]).T @ X, like)[1][:, ::-1].T
+    return replace(rows, X=X @ axes.T, basis=axes)
 
-    def __init__(self, X: Floats, labels: Ints, weights: Floats) -> None:
-        self.X, self.labels, self.weights = X, labels, weights / weights.max()
-        mass, centred = np.bincount(labels, self.weights), X.copy()
-        for label in np.unique(labels):
-            own = labels == label
-            centred[own] -= np.average(X[own], axis=0, weights=weights[own])
-        pulled = (self.weights * mass[labels])[:, None] * centred
-        self.like = 2 / (mass @ mass) * pulled.T @ centred + SCATTER_RIDGE * np.eye(X.shape[1])
-        self.unlike_mass = (mass.sum() ** 2 - mass @ mass) / 2
-        self.axes = eigh((X * self.weights[:, None]).T @ X, self.like)[1][:, ::-1].T
 
-    def evaluate(self, factor: Floats) -> tuple[float, Floats]:
+@dataclass(frozen=True)
+class XingRecipe(Recipe):
+    n_passes: int = 1
+    floor: float = 1.0
+
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "Xing":
+        return Xing(rows.X, rows.labels, rows.weights / rows.weights.max())
+
+
+@dataclass(frozen=True)
+class Xing:
+    """The objective of rows (n, d) that are spread equally; over like pairs the mean is |L|²."""
+
+    X: Floats
+    labels: Ints
+    weights: Floats
+
+    def __call__(self, metric: Parameters) -> Evaluation:
         """Return the loss and its gradient in L; unlike pairs in blocks, as XᵀWX."""
+        factor, center, K = metric
         z, weights = self.X @ factor.T, self.weights
         total, pull = 0.0, np.zeros_like(z)
         sqnorm = np.einsum("ij,ij->i", z, z)
@@ -187,6 +177,7 @@ class Xing:
             total += float((pair * root).sum()) / 2
             W = pair / root
             pull[rows] += W.sum(axis=1)[:, None] * z[rows] - W @ z
-        loss = float(np.einsum("ij,jk,ik", factor, self.like, factor))
-        loss -= np.log(total / self.unlike_mass)
-        return loss, 2 * factor @ self.like - pull.T @ self.X / total
+        mass = np.bincount(self.labels, weights)
+        loss = np.vdot(factor, factor) - np.log(2 * total / (mass.sum() ** 2 - mass @ mass))
+        gradient = 2 * factor - pull.T @ self.X / total
+        return Evaluation(float(loss), Parameters(gradient, center, K))
