@@ -27,22 +27,11 @@ TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
 
 
 def draw_plane(
-    points: ArrayLike,
-    metric: CurvedMetric,
-    *,
-    labels: ArrayLike | None = None,
-    chart: str = "klein",
-    second: str = "",
-    shown: Collection[str] = ("cells",),
-    order: int = 1,
-    radius: float = 0.25,
-    chosen: tuple[int, int] = (0, 1),
-    turn: float = 0.0,
-    tilt: float = 38.0,
-    theme: str = "light",
-    objects: str = "",
-    tiling: str = "",
-) -> str:
+    points: ArrayLike, metric: CurvedMetric, *, labels: ArrayLike | None = None,
+    chart: str = "klein", second: str = "", shown: Collection[str] = ("cells",), order: int = 1,
+    radius: float = 0.25, chosen: tuple[int, int] = (0, 1), turn: float = 0.0, tilt: float = 38.0,
+    theme: str = "light", objects: str = "", tiling: str = "",
+) -> str:  # fmt: skip
     """Return an SVG picture of points and a metric of the plane, as the explorer draws it.
 
     Parameters
@@ -65,10 +54,8 @@ def draw_plane(
         Radius of the balls.
     chosen : pair of int, default=(0, 1)
         The points of the geodesic, the bisector and the cross-ratio.
-    turn : float, default=0.0
-        Turn of the camera around the hemisphere or the hyperboloid, in degrees.
-    tilt : float, default=38.0
-        Height of the camera, in degrees.
+    turn, tilt : float, default=0.0 and 38.0
+        Turn of the camera around the hemisphere or the hyperboloid and its height, in degrees.
     theme : {"light", "dark"}, default="light"
     objects : str, default=""
         What is constructed from the points, as the address of the page writes it.

@@ -132,8 +132,8 @@ def _reading_code(table: PreparedTable) -> list[str]:
 
 
 def _cells(frame: Any) -> list[list[str]]:
-    found: list[list[str]] = np.where(frame.isna(), "", frame.astype(str)).tolist()
-    return found
+    cells = np.where(frame.isna(), "", frame.astype(str))
+    return [[cell[:SHOWN] for cell in row] for row in cells.tolist()]
 
 
 def _bytes_of(content: str) -> bytes:
@@ -149,9 +149,8 @@ class LearnSession:
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
         self.slots = slots
         self.notes: list[str] = []
-        self.results: dict[str, Any]
-        self._predictions: dict[str, Any] | None
         self.uploaded: TableSource | None = None
+        self._predictions: dict[str, Any] | None
         self.fit: _processes.FitProcess | None = None
         self._lock = threading.RLock()
         try:
@@ -208,18 +207,14 @@ class LearnSession:
             raise InvalidInputError(f"{MOST_PREDICTED:,} rows at a time are the most.")
         encoder, model = self._predictor
         X = encoder.transform(rows)
-        found = model.predict(X)
-        if self.table.is_regression:
-            told, sure_name = [[f"{value:.4g}"] for value in found], []
-        else:
-            sure = model.predict_proba(X).max(axis=1)
-            told = [[str(name), f"{p:.0%}"] for name, p in zip(found, sure, strict=True)]
-            sure_name = ["sure"]
-        cells = [[cell[:SHOWN] for cell in row] for row in _cells(rows)]
-        self._predictions = {
-            "names": [*map(str, rows.columns), self.table.target[:SHOWN], *sure_name],
-            "rows": [row + more for row, more in zip(cells, told, strict=True)],
-        }
+        found, numbers = model.predict(X), self.table.is_regression
+        told = [[f"{value:.4g}" if numbers else str(value)] for value in found]
+        names = [*map(str, rows.columns), self.table.target[:SHOWN], *([] if numbers else ["sure"])]
+        if not numbers:
+            for row, sure in zip(told, model.predict_proba(X).max(axis=1), strict=True):
+                row.append(f"{sure:.0%}")
+        lines = [row + more for row, more in zip(_cells(rows), told, strict=True)]
+        self._predictions = {"names": names, "rows": lines}
 
     def _take(self, state: LearnState) -> None:
         self._not_while_fitting()
@@ -242,17 +237,19 @@ class LearnSession:
         self._clear()
 
     def _clear(self) -> None:
-        said = "Not fitted yet: these are the rows."
-        self.texts = {f"about-{place}": said for place in _fitting.PANEL_NAMES}
-        self.texts |= {f"title-{place}": title for place, title in _fitting.PANEL_NAMES.items()}
+        """Begin without results: the rows only."""
+        self.texts = {"state": "", "live": "", "share": "0"}
+        for place, title in _fitting.PANEL_NAMES.items():
+            self.texts[f"about-{place}"] = "Not fitted yet: these are the rows."
+            self.texts[f"title-{place}"] = title
+        self.results: dict[str, Any] = {"confusion": None, "curves": {}}
+        self.results |= dict.fromkeys(("weights", "trials", "planes"), ())
         self._predictor: Any = None
         self._predictions = None
-        self.texts |= {"state": "", "live": "", "share": "0"}
-        self.results = {"confusion": None, "curves": {}}
-        self.results |= dict.fromkeys(("weights", "trials", "planes"), ())
+        # sent once: steps of a fit, pictures, a model, and whether the table is to be shown again
+        self._pictures: dict[str, Any] = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
         self._steps: list[list[Any]] = []
         self._model: dict[str, Any] | None = None
-        self._pictures: dict[str, Any] = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
         self._fresh = True
 
     def _not_while_fitting(self) -> None:
@@ -261,7 +258,7 @@ class LearnSession:
 
     def do_fit(self) -> None:
         self._not_while_fitting()
-        n, n_classes = len(self.table.y), len(self.table.classes)
+        n, n_classes = len(self.table.labels), len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes and not self.table.is_regression:
             said = f"{plural(n_test, 'test row')}, and each class needs one among them."
@@ -302,42 +299,38 @@ class LearnSession:
 
     def _answer(self) -> dict[str, Any]:
         table, state, source = self.table, self.state, self.table.source
-        data = [[name, name] for name in loaders.BUNDLED]
+        data = {name: name for name in loaders.BUNDLED}
         if self.uploaded is not None:
-            data.append([UPLOAD, self.uploaded.name[:SHOWN]])
+            data[UPLOAD] = self.uploaded.name[:SHOWN]
         if state.data == POINTS:
-            data.append([POINTS, "points of the plane"])
+            data[POINTS] = "points of the plane"
+        options = OPTIONS | {"data": data, "target": {n: n[:SHOWN] for n in source.targets}}
         kinds = plural(len(table.classes), "class")
         kinds = "numbers to predict" if table.is_regression else kinds
         about = f"{plural(len(table.X), 'row')}, {kinds}"
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
         answer: dict[str, Any] = {
-            "choices": vars(state),
-            "options": {name: list(names.items()) for name, names in OPTIONS.items()}
-            | {"data": data, "target": [[name, name[:SHOWN]] for name in source.targets]},
-            "columns": columns,
+            "choices": vars(state), "columns": columns, "query": state.query, "notes": self.notes,
+            "options": {name: list(names.items()) for name, names in options.items()},
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
             "preview": self._preview() if self._fresh else None,
-        }
-        answer |= {"running": self.fit is not None, "query": state.query, "notes": self.notes}
-        answer |= {"results": self.results, "pictures": self._pictures, "steps": self._steps}
-        answer |= {"model": self._model, "predictions": self._predictions}
+            "running": self.fit is not None, "results": self.results, "steps": self._steps,
+            "pictures": self._pictures, "model": self._model, "predictions": self._predictions,
+        }  # fmt: skip
         self._pictures, self._steps, self._model, self._fresh = {}, [], None, False
         return answer
 
     def _preview(self) -> dict[str, Any]:
-        table, frame = self.table, self.table.source.frame
-        counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
-        cells = _cells(frame.head(PREVIEW))
-        left_out = [f"{name}: left out by you" for name in table.dropped]
+        table, codes = self.table, self.rows.y
+        counts = np.bincount(codes, minlength=len(table.classes)).tolist()
         return {
             "names": [name[:SHOWN] for name in table.source.columns],
-            "rows": [[cell[:SHOWN] for cell in row] for row in cells],
+            "rows": _cells(table.source.frame.head(PREVIEW)),
             "classes": [
                 [name[:SHOWN], counts[i], *class_look(i)[:2]]
                 for i, name in enumerate(table.classes)
             ],
-            "target": table.target[:SHOWN], "notes": [*table.notes, *left_out],
-            "labels": table.y.tolist(), "test": self.rows.is_test,
+            "target": table.target[:SHOWN], "labels": codes.tolist(), "test": self.rows.is_test,
+            "notes": [*table.notes, *(f"{name}: left out by you" for name in table.dropped)],
         }  # fmt: skip

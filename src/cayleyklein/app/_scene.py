@@ -2,7 +2,7 @@
 
 import math
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import ConvexHull
@@ -12,7 +12,7 @@ from cayleyklein.app._construct import Construction
 from cayleyklein.app._state import LAYERS, PlaneState, plural
 from cayleyklein.app._tiling import clipped
 from cayleyklein.app._views import View
-from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
+from cayleyklein.diagrams import Boundary, CayleyKleinVoronoi, equivalent_balls
 from cayleyklein.geometry import line_intersections, measure, proximity_planes
 from cayleyklein.plotting import outlines
 from cayleyklein.plotting.paths import Canvas, Loops, sample_boundaries, see_loops, spread
@@ -82,17 +82,21 @@ class Drafter:
         far = np.asarray(self.metric.distance(x[rows], x[self._moving]))
         return np.sort(rows[np.argpartition(far, near)[:near]])
 
+    @cached_property
+    def _planes(self) -> list[Any]:
+        """The affine functions that rank the live points, and those that are left out."""
+        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
+        if self._moving is None or not len(others):
+            return []
+        x = self.state.coordinates
+        return [proximity_planes(x[rows], self.metric) for rows in (self.live, others)]
+
     def certain(self, spots: Floats, order: int) -> Bools:
         """Say where the nearest points are among the live ones, if some are left out."""
-        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
-        if self._moving is None or not len(others) or not len(spots):
+        if not self._planes or not len(spots):
             return np.ones(len(spots), dtype=bool)
-        here, there = (
-            proximity_planes(self.state.coordinates[rows], self.metric)
-            for rows in (self.live, others)
-        )
-        last = np.partition(spots @ here.normal.T + here.offset, -order, axis=1)[:, -order]
-        return np.asarray((spots @ there.normal.T + there.offset).max(axis=1) < last)
+        here, there = (spots @ planes.normal.T + planes.offset for planes in self._planes)
+        return np.asarray(there.max(axis=1) < np.partition(here, -order, axis=1)[:, -order])
 
     @cached_property
     def construction(self) -> Construction:
@@ -132,22 +136,21 @@ class Drafter:
 
     @property
     def notes(self) -> list[str]:
-        notes, outside = [], int((~self.inside).sum())
-        if outside:
-            what = "1 point lies" if outside == 1 else f"{outside} points lie"
-            notes.append(f"{what} outside the conic and take no part in the geometry.")
-        if self.order < self.state.order and self.state.shown & {"cells", "regions", "lit"}:
-            notes.append(
-                f"{plural(len(self.live), 'point')}: diagrams go up to order {self.order}."
-            )
-        if "half-plane" in (self.state.chart, self.state.second) and self.state.curvature >= 0:
-            said = "here it continues as the stereographic view."
-            notes.append(f"The half-plane is for K < 0; {said}")
-        if "power" in self.state.shown and "klein" not in (self.state.chart, self.state.second):
-            notes.append("The circles of the power diagram are in Klein's view only.")
-        if "conic" in self.state.shown and "klein" not in (self.state.chart, self.state.second):
-            notes.append("The conic has handles in Klein's view only; in others it stands still.")
-        return notes
+        state, outside = self.state, int((~self.inside).sum())
+        away_from_klein = "klein" not in state.charts
+        what = "1 point lies" if outside == 1 else f"{outside} points lie"
+        order = f"{plural(len(self.live), 'point')}: diagrams go up to order {self.order}."
+        told = {
+            f"{what} outside the conic and take no part in the geometry.": outside > 0,
+            order: self.order < state.order and bool(state.shown & {"cells", "regions", "lit"}),
+            "The half-plane is for K < 0; here it continues as the stereographic view.":
+                "half-plane" in state.charts and state.curvature >= 0,
+            "The circles of the power diagram are in Klein's view only.":
+                "power" in state.shown and away_from_klein,
+            "The conic has handles in Klein's view only; in others it stands still.":
+                "conic" in state.shown and away_from_klein,
+        }  # fmt: skip
+        return [note for note, applies in told.items() if applies]
 
     def cross_ratio(self) -> str:
         if self.pair is None:
@@ -185,34 +188,58 @@ class Drafter:
         self._draw_points(canvas, points, away)
         return Scene(view, canvas.shapes(), points, away, handles, describe(self.state, view))
 
-    def _draw_cells(self, canvas: Canvas) -> None:
-        shown, view = self.state.shown, canvas.view
-        if not self.live.size or not shown & {"cells", "regions", "lit"}:
-            return
-        boundaries, order = self.diagram.boundaries(), self.order
+    @cached_property
+    def _cells(self) -> tuple[list[Boundary], list[tuple[Bools, str, float]]]:
+        """The boundaries of the cells, and which of them have a colour and an opacity."""
+        boundaries, shown, looks = self.diagram.boundaries(), self.state.shown, []
         corners = np.concatenate([boundary.starts for boundary in boundaries])
         cell = np.repeat(np.arange(len(boundaries)), [len(b.starts) for b in boundaries])
-        known = np.bincount(cell[~self.certain(corners, order)], minlength=len(boundaries)) == 0
-        cells = see_loops(view, sample_boundaries(view, boundaries))
+        unsure = cell[~self.certain(corners, self.order)]
+        known = np.bincount(unsure, minlength=len(boundaries)) == 0
         if shown & {"cells", "regions"}:
-            if self.labelled:
-                color = np.asarray(self.diagram.cell_labels)
-            else:  # by the points themselves, so that a cell keeps its shade while others move
-                color = self.live[self.diagram.cell_generators].sum(axis=1) % N_SHADES
-            for c in np.unique(color):
-                shade = (self.tone, "", 0.06 + 0.26 * c / (N_SHADES - 1))
-                name, _, alpha = class_look(int(c)) if self.labelled else shade
-                canvas.areas(cells, (color == c) & known, name, alpha)
+            # by the points themselves, so that a cell keeps its shade while others move
+            shade = self.live[self.diagram.cell_generators].sum(axis=1) % N_SHADES
+            color = np.asarray(self.diagram.cell_labels) if self.labelled else shade
+            for c in np.unique(color).tolist():
+                tint = (self.tone, "", 0.06 + 0.26 * c / (N_SHADES - 1))
+                name, _, alpha = class_look(c) if self.labelled else tint
+                looks.append(((color == c) & known, name, alpha))
         if self.lit_cell is not None:
-            canvas.areas(cells, np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55)
-        if "cells" in shown:
-            self._draw_edges(canvas, self.diagram.ridge_segments()[1], 1.0, 0.6)
-        if self.labelled:
-            self._draw_edges(canvas, self.diagram.frontier(), 2.0, 1.0)
+            looks.append((np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55))
+        return boundaries, looks
 
-    def _draw_edges(self, canvas: Canvas, edges: Floats, width: float, alpha: float) -> None:
-        known = self.certain(edges.reshape(-1, 2), self.order).reshape(-1, 2).all(axis=1)
-        canvas.segments(edges[known, 0], edges[known, 1], "ink", width, alpha=alpha)
+    @cached_property
+    def _delaunay(self) -> Floats:
+        diagram = self.diagram if self.order == 1 else self._diagram(1)
+        edges = diagram.points[diagram.dual().edges]
+        if self._moving is not None and self.order > 1:  # those between inner points
+            far = self.metric.distance(edges, self.state.coordinates[self._moving]).max(axis=1)
+            edges = edges[far <= np.median(far)]
+        return edges
+
+    @cached_property
+    def _edges(self) -> list[tuple[Floats, float, float]]:
+        """The edges of the cells and of the regions, with a width and an opacity."""
+        found: list[tuple[Floats, float, float]] = []
+        if "cells" in self.state.shown:
+            found.append((self.diagram.ridge_segments()[1], 1.0, 0.6))
+        if self.labelled:
+            found.append((self.diagram.frontier(), 2.0, 1.0))
+        return [(self._known(edges), width, alpha) for edges, width, alpha in found]
+
+    def _known(self, edges: Floats) -> Floats:
+        certain = self.certain(edges.reshape(-1, 2), self.order)
+        return edges[certain.reshape(-1, 2).all(axis=1)]
+
+    def _draw_cells(self, canvas: Canvas) -> None:
+        if not self.live.size or not self.state.shown & {"cells", "regions", "lit"}:
+            return
+        boundaries, looks = self._cells
+        cells = see_loops(canvas.view, sample_boundaries(canvas.view, boundaries))
+        for look in looks:
+            canvas.areas(cells, *look)
+        for edges, width, alpha in self._edges:
+            canvas.segments(edges[:, 0], edges[:, 1], "ink", width, alpha=alpha)
 
     def _draw_tiling(self, canvas: Canvas) -> None:
         if self.state.tiling is None:
@@ -245,11 +272,7 @@ class Drafter:
     def _draw_lines(self, canvas: Canvas) -> None:
         shown, x = self.state.shown, self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
-            diagram = self.diagram if self.order == 1 else self._diagram(1)
-            edges = diagram.points[diagram.dual().edges]
-            if self._moving is not None and self.order > 1:  # those between inner points
-                far = self.metric.distance(edges, x[self._moving]).max(axis=1)
-                edges = edges[far <= np.median(far)]
+            edges = self._delaunay
             canvas.segments(edges[:, 0], edges[:, 1], self.tone, 1.4, (5, 3))
         if "power" in shown and self.live.size and canvas.view.chart == "klein":
             self._draw_power(canvas)
@@ -317,11 +340,9 @@ class Drafter:
         canvas.line(self.metric.points(unit_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
-        mark = Shape(
-            "marks", handles[:1], "paper", 7.5, marker="cross", edge="soft", edge_width=1.5
-        )
-        canvas.put(mark)
-        canvas.put(mark._replace(xy=handles[1:], size=7.0, marker="square", edge_width=2))
+        look: Any = {"edge": "soft", "edge_width": 2.0}
+        canvas.put(Shape("marks", handles[:1], "paper", 7.5, marker="cross", **look))
+        canvas.put(Shape("marks", handles[1:], "paper", 7.0, marker="square", **look))
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         labels = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)

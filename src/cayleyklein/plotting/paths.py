@@ -196,7 +196,8 @@ class Canvas:
         self.line(sample_segments(self.view, starts, ends), *look, **more)
 
     def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
-        away, seen = self.view.faces_away(x), self.view.to_screen(x)
+        seen, facing = self.view.look(x)
+        away = facing < 0
         self.put(Shape("marks", seen[~away], color, size, marker=marker))
         self._back.append(Shape("marks", seen[away], color, size, marker=marker, alpha=0.4))
 
