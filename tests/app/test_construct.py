@@ -331,3 +331,11 @@ def test_worksheets_are_answered_by_what_is_made():
     assert verdict(square, 3)[0]
     assert verdict(sheet_session(4), 4, "voronoi")[0]
     assert "Not this one" in verdict(sheet_session(4), 4, "delaunay")[1]
+
+
+@pytest.mark.parametrize("chart", CHART_NAMES)
+def test_lines_and_circles_have_their_names_in_the_drawing(chart):
+    state = PlaneState.from_query(SHEETS[1]["scene"])
+    state = state.with_parts({"objects": f"{state.objects_text};circle,k,P.A,gold,0,0"})
+    words = [s for s in Drafter(state).scene(chart).shapes if s.kind == "words"]
+    assert {name for shape in words for name in shape.text} == {"A", "B", "P", "a", "k"}

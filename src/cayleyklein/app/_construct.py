@@ -19,6 +19,7 @@ from cayleyklein.plotting.paths import Canvas, sample_segments, see_path
 from cayleyklein.plotting.shapes import Shape, chain
 
 ON_LINE, AROUND_CIRCLE = 129, 145
+NAME_AT = 0.12  # of the part of a line or circle that is seen: where its name is
 CORNER = 0.22  # radius of an angle's arc, relative to its shorter side
 
 
@@ -157,7 +158,16 @@ class Construction:
             if figure.kind == "polygon":
                 ring = sample_segments(canvas.view, place, np.roll(place, -1, axis=0))
                 canvas.rings(ring[~np.isnan(ring[:, 0])][None], figure.color, 0.12)
-            canvas.line(self.path(figure, canvas.view), figure.color, 2.0)
+            path = self.path(figure, canvas.view)
+            canvas.line(path, figure.color, 2.0)
+            if figure.kind not in ("polygon", "angle"):  # whose corners have names
+                seen = see_path(canvas.view, path)[0]
+                inside = (
+                    np.abs(seen - canvas.view.middle).max(axis=1) < 0.9 * canvas.view.half_width
+                )
+                if inside.any():
+                    at = seen[inside][int(NAME_AT * inside.sum())][None]
+                    canvas.put(Shape("words", at, figure.color, text=(figure.name,)))
         if names:
             seen = canvas.view.to_screen(np.stack(spots))
             canvas.put(Shape("words", seen, "ink", text=tuple(names)))

@@ -115,8 +115,7 @@ def explain_choice(choice: Any) -> str:
     sign = -1 if name == "R²" else 1
     ranked = sorted(choice.trials, key=lambda trial: sign * trial.scores[name])
     mine = next(trial for trial in ranked if trial.name == choice.chosen)
-    short = {t.name: "Adding all" if " + " in t.name else t.name for t in ranked}  # of parts
-    told = {t.name: f"{short[t.name]} ({name} {t.scores[name]:.3f})" for t in ranked}
+    told = {t.name: f"{_in_words(t)} ({name} {t.scores[name]:.3f})" for t in ranked}
     start = f"{told[mine.name]} was chosen on training rows held out for it"
     if len(ranked) == 1:
         return f"{start}."
@@ -226,7 +225,7 @@ class _Bench:
                 "caption": f"{title}, on test rows", "names": table.classes, "counts": counts
             },
             "weights": sorted(weights, key=lambda pair: -pair[1]),
-            "trials": [(t.name, t.n_neighbors, list(t.scores.items())) for t in trials],
+            "trials": [[_in_words(t), t.n_neighbors or "–", [*t.scores.items()]] for t in trials],
             "planes": planes,
             "curves": {} if table.is_regression else self._curves(model),
         }  # fmt: skip
@@ -326,6 +325,10 @@ class _Bench:
             state, exact = PlaneState.of_rows(here, shown[pick], self.rows.y[pick])
             planes.append((_describe(part) + ("" if exact else " (about)"), state.query))
         return [line._asdict() for line in lines], planes
+
+
+def _in_words(trial: Any) -> str:
+    return PART_WORDS.get(trial.name, "all of them, added" if " + " in trial.name else trial.name)
 
 
 def train_and_test(table: PreparedTable) -> list[Ints]:

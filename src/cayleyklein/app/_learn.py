@@ -27,10 +27,7 @@ GEOMETRY_NAMES = {
     "mixed": "mixed: elliptic + hyperbolic",
     "flat": "flat, K = 0",
 }
-MODEL_NAMES = {
-    "neighbors": "votes of the nearest rows",
-    "kernel": "kernel machines and votes, added",
-}
+MODEL_NAMES = {"neighbors": "nearest rows vote", "kernel": "kernel machines"}
 NEIGHBOR_NAMES = {"auto": "automatic"} | {k: k for k in ("1", "3", "5", "7", "11", "15", "25")}
 UPLOAD, POINTS = "upload", "points"
 OPTIONS = {"model": MODEL_NAMES, "geometry": GEOMETRY_NAMES, "neighbors": NEIGHBOR_NAMES}

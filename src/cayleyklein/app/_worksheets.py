@@ -24,7 +24,8 @@ def check_sheet(index: int, made: Construction, answer: str) -> tuple[bool, str]
     """Return whether a worksheet is solved, and what is said to it."""
     key, numbers = CHECKS[index](made, answer)
     text: str = SHEETS[index]["answers"][key]
-    return key == "right", text.format(K=made.metric.curvature, **numbers)
+    said = text.format(K=made.metric.curvature, **numbers)
+    return key == "right", said.replace("= -", "= \N{MINUS SIGN}")
 
 
 def _angle_sum(made: Construction, answer: str) -> Found:
