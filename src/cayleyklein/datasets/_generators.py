@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from cayleyklein import _estimators as estimators
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_count, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
+Random = np.random.RandomState
 STD = "[0, 1]"  # interval of standard deviations
 CANDIDATES = 20  # candidates for each new centre; the farthest from the other centres is taken
 LARGEST_RADIUS = 8.0  # of a hyperbolic tree, where 1 - tanh² still has nine digits in float64
@@ -29,7 +31,7 @@ def make_elliptic_blobs(
     centers: int = 40,
     cluster_std: float = 0.15,
     reach: float = 1.5,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: int | Random | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
     """Return round clusters of a hemisphere, in the chart that keeps straight lines straight.
@@ -51,9 +53,8 @@ def make_elliptic_blobs(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-        The cluster of each row.
+    X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
+        Rows, and the cluster of each.
     metric : CurvedMetric
         The metric in which the clusters are round, of K = 1; only if `return_metric`.
 
@@ -83,7 +84,7 @@ def make_hyperbolic_tree(
     branching: int = 2,
     edge: float = 1.0,
     cluster_std: float = 0.3,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: int | Random | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
     """Return clusters around the nodes of a tree in a hyperbolic space, in Klein's unit ball.
@@ -108,9 +109,8 @@ def make_hyperbolic_tree(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-        The node of each row, counted from the root by levels.
+    X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
+        Rows, and the node of each, counted from the root by levels.
     metric : CurvedMetric
         The metric in which the clusters are round, of K = -1; only if `return_metric`.
 
@@ -136,7 +136,7 @@ def make_mixed(
     n_samples: int = 800,
     *,
     centers: int = 80,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: int | Random | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
     """Return clusters of the product of a hemisphere and a hyperbolic ball.
@@ -156,9 +156,8 @@ def make_mixed(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 5)
-    y : ndarray of shape (n_samples,)
-        The cluster of each row.
+    X, y : ndarray of shape (n_samples, 5) and (n_samples,)
+        Rows, and the cluster of each.
     metric : MixedMetric
         The sum of the distances in the two halves, of K = 1 and -1, each divided by the width of
         its clusters; only if `return_metric`.
@@ -192,13 +191,11 @@ def make_mixed(
     return (X, y, metric) if return_metric else (X, y)
 
 
-def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Ints:
+def shared_labels(n: int, classes: int, rng: Random) -> Ints:
     return np.asarray(rng.permutation(np.arange(n) % classes), dtype=np.intp)
 
 
-def around(
-    places: list[Floats], y: Ints, d: int, std: float, sign: int, rng: np.random.RandomState
-) -> Floats:
+def around(places: list[Floats], y: Ints, d: int, std: float, sign: int, rng: Random) -> Floats:
     """Draw rows around the origin and move each by the isometry of its label; NaN beyond."""
     drawn = rng.normal(size=(len(y), d))
     length = np.linalg.norm(drawn, axis=1, keepdims=True)
@@ -209,9 +206,7 @@ def around(
     return np.asarray(moved[:, :-1] / height)
 
 
-def elliptic_clusters(
-    middles: Floats, y: Ints, std: float, reach: float, rng: np.random.RandomState
-) -> Floats:
+def elliptic_clusters(middles: Floats, y: Ints, std: float, reach: float, rng: Random) -> Floats:
     d = middles.shape[1]
     if std * math.sqrt(d) > reach:
         said = f"Got cluster_std={std:g}, but clusters of {d} columns within reach={reach:g}"
@@ -230,9 +225,7 @@ def carriers(middles: Floats, sign: int) -> list[Floats]:
     return [unit.transvection(np.zeros(middles.shape[1]), middle) for middle in middles]
 
 
-def spread_centers(
-    n: int, metric: CurvedMetric | MixedMetric, draw: Callable[[int], Floats]
-) -> Floats:
+def spread_centers(n: int, metric: Any, draw: Callable[[int], Floats]) -> Floats:
     found = draw(1)
     while len(found) < n:
         drawn = draw(CANDIDATES)
@@ -241,7 +234,7 @@ def spread_centers(
     return found
 
 
-def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: np.random.RandomState) -> Floats:
+def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: Random) -> Floats:
     """Draw points uniformly by volume: distances have the tabulated density sinᵈ⁻¹ or sinhᵈ⁻¹."""
     sin, tan = (np.sin, np.tan) if sign > 0 else (np.sinh, np.tanh)
     distances = np.linspace(0.0, radius, 1001)
@@ -252,9 +245,7 @@ def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: np.random.Ran
     return np.asarray(tan(drawn)[:, None] * directions)
 
 
-def tree_nodes(
-    depth: int, branching: int, edge: float, d: int, rng: np.random.RandomState
-) -> list[Floats]:
+def tree_nodes(depth: int, branching: int, edge: float, d: int, rng: Random) -> list[Floats]:
     length = as_real(edge, "edge")
     if not 0 < depth * length <= LARGEST_RADIUS:
         raise InvalidInputError(
@@ -289,9 +280,6 @@ def check_data_size(n: int, d: int, classes: int) -> None:
     check_memory(needed, what, "Ask for fewer rows, columns or clusters.")
 
 
-def seeded(random_state: Any) -> np.random.RandomState:
-    try:
-        generator: np.random.RandomState = check_random_state(random_state)
-    except ValueError as error:
-        raise InvalidInputError(f"random_state: {error}") from error
-    return generator
+def seeded(random_state: Any) -> Random:
+    with estimators.naming("random_state"):
+        return check_random_state(random_state)  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
 """The five data sets of the paper, shipped with the package."""
 
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -42,36 +42,39 @@ def _load(name: str, file: str, return_X_y: bool, as_frame: bool) -> Any:
     )  # fmt: skip
 
 
-def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return Wine: 178 rows, 13 columns, 3 cultivars.
+class Loader(Protocol):
+    """Signature of a loader."""
 
+    def __call__(self, *, return_X_y: bool = False, as_frame: bool = False) -> Any: ...
+
+
+OPTIONS = """
     Parameters
     ----------
     return_X_y, as_frame : bool, default=False
-        Return (data, target) rather than a Bunch, and pandas objects.
+        Return (data, target) rather than a Bunch, and pandas objects."""
+
+
+def _loader(name: str, n: int, d: int, classes: str) -> Loader:
+    def load(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+        return _load(name, name, return_X_y, as_frame)
+
+    load.__name__ = load.__qualname__ = f"load_{name}"
+    load.__doc__ = f"""Return {name.capitalize()}: {n} rows, {d} columns, {classes}.
+    {OPTIONS}
 
     Examples
     --------
-    >>> load_wine().data.shape
-    (178, 13)
+    >>> load_{name}().data.shape
+    ({n}, {d})
     """
-    return _load("wine", "wine", return_X_y, as_frame)
+    return load
 
 
-def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return Sonar: 208 rows, 60 columns, mines and rocks.
-
-    Parameters
-    ----------
-    return_X_y, as_frame : bool, default=False
-        Return (data, target) rather than a Bunch, and pandas objects.
-
-    Examples
-    --------
-    >>> load_sonar().target_names
-    array(['M', 'R'], dtype='<U1')
-    """
-    return _load("sonar", "sonar", return_X_y, as_frame)
+load_wine = _loader("wine", 178, 13, "3 cultivars")
+load_sonar = _loader("sonar", 208, 60, "mines and rocks")
+load_balance = _loader("balance", 625, 4, "3 classes: where a scale tips")
+load_pima = _loader("pima", 768, 8, "with diabetes or without")
 
 
 def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: str = "train") -> Any:
@@ -91,35 +94,3 @@ def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: st
     """
     file = "vowel" if as_choice(speakers, "speakers", ("train", "all")) == "train" else "vowel990"
     return _load("vowel", file, return_X_y, as_frame)
-
-
-def load_balance(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return Balance Scale: 625 rows, 4 columns, 3 classes.
-
-    Parameters
-    ----------
-    return_X_y, as_frame : bool, default=False
-        Return (data, target) rather than a Bunch, and pandas objects.
-
-    Examples
-    --------
-    >>> load_balance().data.shape
-    (625, 4)
-    """
-    return _load("balance", "balance", return_X_y, as_frame)
-
-
-def load_pima(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return Pima Indians Diabetes: 768 rows, 8 columns, 2 classes.
-
-    Parameters
-    ----------
-    return_X_y, as_frame : bool, default=False
-        Return (data, target) rather than a Bunch, and pandas objects.
-
-    Examples
-    --------
-    >>> load_pima().data.shape
-    (768, 8)
-    """
-    return _load("pima", "pima", return_X_y, as_frame)
