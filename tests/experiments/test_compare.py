@@ -4,19 +4,17 @@ import contextlib
 import io
 import json
 import re
-import sys
-import types
 
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import Problem, compare, load_problem, scores
+from cayleyklein.experiments import _report as report
 from cayleyklein.experiments.page import ReportTable
 from cayleyklein.experiments.problems import PROBLEMS
 
@@ -82,7 +80,8 @@ def test_page_holds_everything_itself(comparison, tmp_path):
     path = comparison.write_report(tmp_path / "deep" / "report.html")
     page = path.read_text("utf-8")
     assert not external_references(page)
-    assert page.count("data:image/png;base64,") == 2 * 5
+    assert page.count("data:image/png;base64,") == 2 * 7
+    assert "has the best mean rank" in page.partition("wine: 178 rows")[0]
     assert "small &amp; &lt;sound&gt;" in page
     assert "<sound>" not in page
     assert "How to read it" in page
@@ -155,6 +154,17 @@ def test_votes_are_those_asked_for():
     assert found["b", "flat"]["accuracy"] == found["b", "knn"]["accuracy"] == pytest.approx(2 / 3)
 
 
+def test_overview_names_the_best_and_the_curvature(comparison):
+    for problem, row in zip(comparison.problems, comparison.overview().rows, strict=True):
+        results = [r for r in comparison.results if r["dataset"] == problem.name]
+        best = max(results, key=lambda result: result["accuracy"])
+        assert row[:2] == [problem.name, best["title"]]
+        assert row[4] == ("yes" if best["is_better_than_knn"] else "no")
+        assert comparison.curvatures[problem.name].verdict in row[5]
+    constant = Problem("c", np.zeros((20, 2)), np.repeat([0, 1], 10), np.array(["a", "b"]))
+    assert report.curvature_of(constant) is None
+
+
 def test_tables_agree_with_results(comparison):
     for problem, table in zip(comparison.problems, comparison.tables(), strict=True):
         assert problem.describe() in table.title
@@ -190,15 +200,13 @@ def test_data_sets_of_one_name_are_told_apart():
         ({"data": "wien"}, "Did you mean 'wine'"),
         ({"data": "no-such-thing.csv"}, r"neither the name of a data set .* nor a file\.$"),
         ({"methods": ["spherical"]}, "'spherical'"),
-        ({"methods": ["pylmnn"]}, "needs pylmnn, which is not installed"),
         ({"n_splits": 1}, "at least 2 splits"),
         ({"n_neighbors": 0}, "n_neighbors=0"),
         ({"data": []}, "No data"),
         ({"test_size": 1.5}, "test_size=1.5"),
     ],
 )
-def test_wrong_options(options, message, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pylmnn", None)
+def test_wrong_options(options, message):
     with pytest.raises(InvalidInputError, match=message):
         compare(**({"data": "wine"} | options))
 
@@ -215,28 +223,6 @@ def test_impossible_splits(y, message):
     problem = Problem("p", np.arange(len(y))[:, None] * 1.0, np.array(y), np.arange(4))
     with pytest.raises(InvalidInputError, match=message):
         compare(problem, methods=["knn"], n_splits=2)
-
-
-class LargeMarginNearestNeighbor(NeighborhoodComponentsAnalysis):
-    """A learner with pylmnn's name and parameters."""
-
-    def __init__(self, n_neighbors=3, random_state=None):
-        self.n_neighbors = n_neighbors
-        super().__init__(random_state=random_state)
-
-
-def test_lmnn_is_that_of_the_packages_which_are_installed(monkeypatch):
-    monkeypatch.setitem(sys.modules, "metric_learn", None)
-    monkeypatch.setitem(sys.modules, "pylmnn", None)
-    with pytest.warns(UserWarning, match="lmnn is left out: no metric-learn or pylmnn"):
-        found = compare(small_problem(), methods=["lmnn", "nca"], n_splits=2)
-    assert [result["method"] for result in found.results] == ["knn", "flat", "nca"]
-    module = types.ModuleType("pylmnn")
-    module.LargeMarginNearestNeighbor = LargeMarginNearestNeighbor
-    monkeypatch.setitem(sys.modules, "pylmnn", module)
-    found = compare(small_problem(), methods=["lmnn"], n_splits=2)
-    assert [result["title"] for result in found.results][2:] == ["LMNN (pylmnn)"]
-    assert found.results[2]["accuracy"] > 0.7
 
 
 # -- tables from files -----------------------------------------------------------------

@@ -98,13 +98,13 @@ def test_unknown_names(tmp_path):
 
 @pytest.mark.parametrize("given", [(5, None), (3, 11), (None, None)])
 def test_votes_and_targets_reach_the_learner(given):
-    made = METHODS["paper-elliptic"].make(*given)
+    made = METHODS["paper-elliptic"].make("class", *given)
     votes = given[0] or 3
     assert (made.n_neighbors, made.learner.n_targets) == (votes, given[1] or votes)
     assert (made.weights, made.learner.solver) == ("uniform", "gradient")
-    ours = METHODS["elliptic"].make(3, 11)
+    ours = METHODS["elliptic"].make("class", 3, 11)
     assert (ours.n_neighbors, ours.weights, ours.learner.n_targets) == (3, "uniform", 11)
-    assert METHODS["elliptic"].make(3, None).learner is None
+    assert METHODS["elliptic"].make("class", 3, None).learner is None
 
 
 # -- tables and files ------------------------------------------------------------------

@@ -4,6 +4,7 @@ import functools
 import inspect
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -54,17 +55,35 @@ class Console:
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[..., None]]:
         if self.quiet or not sys.stderr.isatty():
-            yield lambda *_: None
+            yield (lambda *_: None) if self.quiet else self.lines_of_progress(title)
             return
+        from rich import progress
         from rich.console import Console as Terminal
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
+        columns = (progress.TextColumn("{task.description}"), progress.BarColumn(),
+                   progress.TaskProgressColumn(), progress.TimeRemainingColumn())  # fmt: skip
+        with progress.Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total, *_: bar.update(task, completed=done, total=total)
 
+    def lines_of_progress(self, title: str) -> Callable[..., None]:
+        """Return a function that says now and then how far the work is, and how long it takes."""
+        start, said, before = time.monotonic(), -1.0, None
 
+        def show(done: int, total: int | None, *_: Any) -> None:
+            nonlocal said, before
+            passed = time.monotonic() - start
+            before = done if before is None else before  # what an earlier run has finished
+            wait = FIRST_LINE if said < 0 else NEXT_LINE
+            if total and before < done < total and passed - max(said, 0.0) >= wait:
+                said, left = passed, passed * (total - done) / (done - before)
+                about = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
+                self.say(f"{title}: {done:,} of {total:,}, about {about} left")
+
+        return show
+
+
+FIRST_LINE, NEXT_LINE = 5.0, 30.0  # seconds before the first line of progress, and between lines
 CONTROLS = {
     code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
 }

@@ -20,7 +20,6 @@ JOBS_HELP = "Processes; -1 for one a core."
 Processes = Annotated[int, typer.Option("-j", "--jobs", help=JOBS_HELP, callback=not_zero)]
 DASK_HELP = "A Dask scheduler to use instead of processes; its workers need cayleyklein too."
 Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help=DASK_HELP)]
-AGAINST_HELP = "The LMNN of metric-learn or pylmnn, with a comma, or lmnn for those installed."
 VOTES_HELP = "Neighbours that vote, with equal weights."
 STAR_LEGEND = (
     "* better than standardised k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
@@ -30,7 +29,7 @@ STAR_LEGEND = (
 
 @with_console(
     "compare",
-    "compare sonar pima --against lmnn",
+    "compare sonar pima",
     "compare flowers.csv --target species --splits 20 -o flowers.html",
     reads=True,
 )
@@ -51,7 +50,6 @@ def compare_data(
     ] = None,
     task: Annotated[TaskChoice, typer.Option(help=TASK_HELP)] = TaskChoice.auto,
     drop: _console.DropOption = None,
-    against: Annotated[str, typer.Option(metavar="NAMES", help=AGAINST_HELP)] = "",
     neighbors: Annotated[
         int | None, typer.Option("-k", "--neighbors", help=VOTES_HELP, show_default="the method's")
     ] = None,
@@ -74,11 +72,11 @@ def compare_data(
     standardised k-NN on the evidence. Where the target is a number: R² instead of accuracy, RMSE
     and MAE instead of log loss, without NCA and mixed metrics.
 
-    One HTML file holds the tables, pictures of the learned metric, and how to read them. The lines
+    At the end a verdict over all data sets, with the curvature that each supports. One HTML file
+    holds the tables, pictures of the learned metric, and how to read them. The lines
     of Python that do the same are printed at the end.
     """
     from cayleyklein import experiments
-    from cayleyklein.experiments import methods
     from cayleyklein.tables import atomic
 
     if report:
@@ -86,7 +84,6 @@ def compare_data(
         output.parent.mkdir(parents=True, exist_ok=True)
         atomic.check_writable(output)
     chosen: dict[str, Any] = {"data": data} if data else {}
-    chosen |= {"methods": [*methods.COMPARED, *filter(None, map(str.strip, against.split(",")))]}
     with cluster_at(dask), console.progress("comparing") as show:
         found = experiments.compare(
             **chosen, **console.reading, target=target, task=task.value, drop=drop or [],
@@ -97,7 +94,8 @@ def compare_data(
         console.say("drawing the report")
         path = str(found.write_report(output).resolve())
     end = f"{STAR_LEGEND}\n" + (f"Report: {path}\n" if path else "")
-    text = tables_text(found.tables(), f"{end}\nThe same in Python:\n\n{found.to_python()}")
+    shown = [*found.tables(), found.overview()]
+    text = tables_text(shown, f"{end}\nThe same in Python:\n\n{found.to_python()}")
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from cayleyklein._validation import as_count, as_path, expect
+from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.experiments import _report as report
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments._report import HOW_TO_READ, dataset_pictures, dataset_table, fit_notes
 from cayleyklein.experiments._runs import Cell, ProgressCallback, provenance, run_cells, write
 from cayleyklein.experiments._statistics import Result, summarize
 from cayleyklein.experiments.methods import BASELINE, COMPARED, METHODS, check_methods
@@ -82,16 +83,32 @@ class Comparison:
             "n_splits": self.n_splits,
             "test_size": self.test_size,
             "datasets": [
-                {"name": problem.name, "size": problem.describe(), "notes": list(problem.notes)}
-                for problem in self.problems
+                {
+                    "name": p.name,
+                    "size": p.describe(),
+                    "notes": list(p.notes),
+                    "curvature": None if found is None else found.verdict,
+                }
+                for p in self.problems
+                for found in [self.curvatures[p.name]]
             ],
             "results": self.results,
             "provenance": self.provenance,
         }
 
+    @cached_property
+    def curvatures(self) -> dict[str, CurvatureEstimate | None]:
+        """How curved each data set is, None where that cannot be estimated; takes a second each."""
+        return {problem.name: report.curvature_of(problem) for problem in self.problems}
+
+    def overview(self) -> html.ReportTable:
+        """Return the best method for each data set, whether that is shown, and how curved it is."""
+        return report.overview([(p, self._on(p)) for p in self.problems], self.curvatures)
+
     def tables(self) -> list[html.ReportTable]:
         """Return a table for each data set."""
-        return [dataset_table(problem, self._on(problem)) for problem in self.problems]
+        curved = self.curvatures
+        return [report.dataset_table(p, self._on(p), curved[p.name]) for p in self.problems]
 
     def to_python(self) -> str:
         """Return Python code that does the same on the first data set."""
@@ -114,12 +131,13 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return the report as one page that needs no other file."""
-        votes = "" if self.n_neighbors is None else f" ({self.n_neighbors} votes)"
-        sections = []
+        k = self.n_neighbors
+        votes = "" if k is None else f" ({k} votes)"
+        sections = [self.overview().to_html()]
         for problem, table in zip(self.problems, self.tables(), strict=True):
-            results = self._on(problem)
-            chart, pictures = dataset_pictures(problem, results, self.n_neighbors)
-            sections.append(table.to_html(chart, after=fit_notes(results) + pictures))
+            results, curved = self._on(problem), self.curvatures[problem.name]
+            drawn = report.dataset_pictures(problem, results, k, curved)
+            sections.append(table.to_html(after=report.fit_notes(results) + drawn))
         return html.page(
             f"Curved metrics on {', '.join(problem.name for problem in self.problems)}",
             f"Prediction by the nearest neighbours of learned metrics{votes}, and by other "
@@ -127,7 +145,7 @@ class Comparison:
             f"rows for testing.",
             [
                 *sections,
-                html.section("How to read it", html.bullets(HOW_TO_READ)),
+                html.section("How to read it", html.bullets(report.HOW_TO_READ)),
                 html.section(
                     "The same in Python", f"<pre><code>{escape(self.to_python())}</code></pre>"
                 ),
@@ -179,10 +197,9 @@ def compare(
     skip_rows : int, default=0
         Format of files, see :func:`cayleyklein.tables.read_table`.
     methods : sequence of str, default=COMPARED
-        Any of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"
-        (200 trees) and "svm" (RBF, C and γ cross-validated), all by default; also the LMNN of
-        "metric-learn" or "pylmnn", or "lmnn" for both if installed. "knn" and "flat" are always
-        added: the others are compared with them.
+        Any of "knn", "kernel", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca",
+        "forest" (200 trees) and "svm" (RBF, C and γ cross-validated), all by default. "knn" and
+        "flat" are always added: the others are compared with them.
     n_neighbors : int, optional
         Neighbours that vote, with equal weights; by default those of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
@@ -224,7 +241,7 @@ def compare(
             Cell(name, method, k)
             for name, problem in problems.items()
             for method in chosen
-            if problem.task == "class" or METHODS[method].make_regressor
+            if problem.task in METHODS[method].tasks
         ],
         problems,
         {name: repeated_splits(p, n_splits, test_size) for name, p in problems.items()},

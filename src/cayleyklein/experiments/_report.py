@@ -1,20 +1,18 @@
 """The report of a comparison: its tables, its pictures, and how to read them."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 from cayleyklein import plotting
+from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
+from cayleyklein.exceptions import CayleyKleinError
+from cayleyklein.experiments import _statistics as statistics
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments._statistics import (
-    LEAST_GROUP,
-    Result,
-    accuracy_text,
-    reliability,
-    score_name,
-)
+from cayleyklein.experiments._statistics import Result, accuracy_text, score_name
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
 from cayleyklein.plotting import residuals, style, svg
@@ -47,33 +45,95 @@ HOW_TO_READ = (
     "Confidence is the largest probability that a method gives a row (its top label). The "
     "reliability curves group the test rows of all splits by it, in ten steps, and compare it with "
     "the share of right predictions in each group.",
+    "Curvature is the verdict of estimate_curvature on standardised columns, of at most 300 rows: "
+    "curved only where flat space is excluded at 5 %. It is about one metric of the whole table, "
+    "and does not say that a curved method predicts better.",
     "In the chart a ring is a mean, its bar the standard error, and a grey dot one split. The "
     "dashed line is standardised k-NN. A filled ring is bold in the table.",
 )
 
 
-def dataset_table(problem: Problem, results: Sequence[Result]) -> html.ReportTable:
+ROWS_FOR_CURVATURE = 300  # most rows of the verdict: time grows with their cube
+
+
+def encoded(problem: Problem) -> tuple[Any, Any]:
+    """Return the encoder of a table, or None, and its rows as numbers."""
+    if not hasattr(problem.X, "columns"):
+        return None, np.asarray(problem.X, dtype=np.float64)
+    encoder = TableEncoder().fit(problem.X)
+    return encoder, np.asarray(encoder.transform(problem.X), dtype=np.float64)
+
+
+def curvature_of(problem: Problem) -> CurvatureEstimate | None:
+    """Return the curvature of standardised columns; None where it cannot be estimated."""
+    X = StandardScaler().fit_transform(encoded(problem)[1])
+    y = problem.classes[problem.y] if problem.task == "class" else problem.y.astype(float)
+    some: dict[str, Any] = {"max_samples": ROWS_FOR_CURVATURE, "n_grid": 9, "random_state": 0}
+    try:
+        return estimate_curvature(X[:, X.any(axis=0)], y, **some)
+    except CayleyKleinError:  # too few rows, too many classes, no column that varies
+        return None
+
+
+def overview(
+    by_problem: Sequence[tuple[Problem, list[Result]]],
+    curvatures: Mapping[str, CurvatureEstimate | None],
+) -> html.ReportTable:
+    """Return the best method for each data set, whether that is shown, and how curved it is."""
+    rows: list[list[str]] = []
+    ranks: dict[str, list[tuple[float, str]]] = {}
+    for problem, results in by_problem:
+        means = np.array([result[score_name(results[0])] for result in results])
+        best = results[int(means.argmax())]
+        shown = "yes" if best["is_better_than_knn"] else "no"
+        found = curvatures[problem.name]
+        curved = "unknown" if found is None else f"{found.verdict}, bend {found.bend:.2g}"
+        rows.append([problem.name, best["title"], accuracy_text(best), interval(best["over_knn"]),
+                     shown, curved])  # fmt: skip
+        for result in results:  # half a rank where two are equal
+            mean = result[score_name(result)]
+            rank = (means > mean).sum() + (1 + (means == mean).sum()) / 2
+            ranks.setdefault(result["method"], []).append((rank, result["title"]))
+    all_of_them = [r for r in ranks.values() if len(r) == len(rows)]
+    rank, title = min((np.mean([one for one, _ in r]), r[0][1]) for r in all_of_them)
+    n_shown = sum(row[4] == "yes" for row in rows)
+    said = (
+        f"{title} has the best mean rank, {rank:.1f} of {len(all_of_them)} methods. "
+        f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
+        f"standardised k-NN."
+    )
+    names = ("data set", "best mean", "score ± s.e.", "over k-NN [95 %]", "shown", "curvature")
+    return html.ReportTable("Verdict", names, rows, notes=(said,))
+
+
+def dataset_table(
+    problem: Problem, results: Sequence[Result], curvature: CurvatureEstimate | None
+) -> html.ReportTable:
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
+    is_class, measure = problem.task == "class", score_name(results[0])
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
         first = [f"{bold}{text}{bold}" for text in (result["title"], accuracy_text(result))]
+        losses = [f"{result['log_loss']:.3f}"] if is_class else [
+            f"{result[name]:.4g}" for name in ("rmse", "mae")]  # fmt: skip
         gains = [interval(result[name]) for name in ("over_knn", "over_flat")]
         times = [f"{result['fit_seconds']:.2f}", f"{result['predict_seconds']:.3f}"]
         alpha = "" if result["alpha"] is None else f"{result['alpha']:.2f}"
-        is_class = problem.task == "class"
-        losses = [f"{result['log_loss']:.3f}"] if is_class else [
-            f"{result[name]:.4g}" for name in ("rmse", "mae")]  # fmt: skip
-        last = [curvature_text(result), *([alpha] if is_class else [])]
+        last = [curvature_text(result), alpha][: 1 + is_class]
         rows.append([*first, *losses, *gains, *times, *last])
-    measure = score_name(results[0])
     best = max(result[measure] for result in results)
     titles = [result["title"] for result in results if result[measure] == best]
     holders = " and ".join(titles) if len(titles) < 3 else f"{len(titles)} methods"
     shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
-    verdict = f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be "
-    verdict += "better than standardised k-NN."
+    notes = [*problem.notes]
+    if curvature is not None:
+        notes.append(f"Curvature of {curvature.n_rows} rows: {curvature.verdict}.")
+    notes.append(
+        f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be better "
+        f"than standardised k-NN."
+    )
     title = f"{problem.name}: {problem.describe()}"
-    return html.ReportTable(title, COLUMNS[problem.task], rows, notes=(*problem.notes, verdict))
+    return html.ReportTable(title, COLUMNS[problem.task], rows, notes=tuple(notes))
 
 
 def interval(difference: dict[str, float | None] | None) -> str:
@@ -102,80 +162,87 @@ def fit_notes(results: Sequence[Result]) -> str:
 MOST_ROWS_DRAWN = 800  # rows in a picture; more would hide each other
 LEGEND_CLASSES = 12  # most classes that a legend lists
 BARS_SHOWN = 15  # columns whose weights are shown
-PANELS = 5  # reliability curves side by side
+RESOLUTION = 100  # of the picture of predictions, each way
+PANELS = 3  # reliability curves side by side
+WIDTH = 5.6  # of a picture, in inches: on a telephone its text can still be read
 RELIABILITY = (
     "how often a prediction is right, by the probability that the method gives it. On the dashed "
     "line probabilities are calibrated; below it the method is too confident, above it too "
-    f"cautious. Larger dots are more test rows; groups of fewer than {LEAST_GROUP} are left out."
+    "cautious. Larger dots are more test rows; groups of fewer than "
+    f"{statistics.LEAST_GROUP} are left out."
 )
 
 
-def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None) -> tuple[str, str]:
-    from matplotlib.figure import Figure
-
-    loss, name = ("log_loss", "log loss") if problem.task == "class" else ("rmse", "RMSE")
-    figure = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
-    accuracies, losses = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-    draw_accuracies(accuracies, results)
-    bars = losses.barh(range(len(results)), [r[loss] for r in results], 0.6, color=style.BLUE)
-    losses.bar_label(bars, fmt="%.4g", padding=3, fontsize="small")
-    losses.set(xlabel=f"{name} (less is better)")
-    losses.margins(x=0.2)
-    losses.set_xlim(left=0)
-    losses.tick_params(axis="y", labelleft=False, length=0)
-    first = "Accuracy" if problem.task == "class" else "R²"
-    chart = html.figure_html(figure, f"{first} and {name} on {problem.name} by method.")
-    if problem.task == "class":
-        chart += html.figure_html(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
-
-    encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
-    X = problem.X if encoder is None else encoder.transform(problem.X)
+def dataset_pictures(
+    problem: Problem, results: Sequence[Result], k: int | None, curvature: Any
+) -> str:
+    """Return the pictures of a data set: scores, and what auto learned from its rows."""
+    is_class = problem.task == "class"
+    score, name, loss = ("Accuracy", "log loss", "log_loss") if is_class else ("R²", "RMSE", "rmse")
+    encoder, X = encoded(problem)
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS_DRAWN])
-    X, y = np.asarray(X, dtype=np.float64)[rows], problem.y[rows]
+    X, y = X[rows], problem.classes[problem.y[rows]] if is_class else problem.y[rows]
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     with warnings.catch_warnings():  # the notes have the warnings of the fits
         warnings.simplefilter("ignore")
-        if problem.task == "class":
-            y = problem.classes[y]
-            model = METHODS[AUTO].make(k, None).fit(X, y)
-        else:
-            model = METHODS[AUTO].make_regressor(k).fit(X, y)  # type: ignore[misc]
-            caption = f"Predictions of auto for {some} of {problem.name}, each row left out."
-            chart += html.figure_html(residuals.residuals_figure(y, model.predict(None)), caption)
-    is_named = len(problem.classes) <= LEGEND_CLASSES
+        model = METHODS[AUTO].make(problem.task, k).fit(X, y)
     shares = model.metric_.feature_weights(X)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:
-        names, shares = encoder.by_column(shares)
+        names, shares = encoder._add_up(shares)
     weights = plotting.FeatureWeightsDisplay(weights=shares, names=list(names))
     most = int(weights.weights.argmax())
-    displays: dict[str, tuple[Any, dict[str, Any]]] = {}
-    if problem.task == "class":
-        displays[
+    height = 0.9 + 0.27 * len(results)
+    titles = f"{score} and {name} on {problem.name} by method"
+    drawn = [
+        (f"{titles}: {score}.", new_figure(height, draw_scores, results)),
+        (f"{titles}: {name}.", new_figure(height, draw_losses, results, loss, name)),
+    ]
+    if is_class:
+        drawn.append((f"{problem.name}: {RELIABILITY}", reliability_figure(results)))
+    else:
+        said = f"Predictions of auto for {some} of {problem.name}, each row left out."
+        drawn.append((said, residuals.residuals_figure(y, model.predict(None))))
+    if curvature is not None:
+        shown = plotting.CurvatureDisplay.from_estimate(curvature)
+        said = f"How curved {problem.name} is: {curvature.verdict}. The likelihood over K; the band"
+        said += " is the 95 % interval, the vertical line flat space."
+        drawn.append((said, new_figure(4.2, shown.plot)))
+    if is_class:
+        legend = len(problem.classes) <= LEGEND_CLASSES
+        metric = plotting.MetricDisplay.from_estimator(model, X, y)
+        regions = plotting.DecisionBoundaryDisplay.from_estimator(
+            model, X, y, resolution=RESOLUTION
+        )
+        drawn.append((
             f"The metric that auto learned from {some} of {problem.name}, on the principal plane "
             f"of its own coordinates. All balls have the same radius: where they look small, "
-            f"distances are long."
-        ] = plotting.MetricDisplay.from_estimator(model, X, y), {"legend": is_named}
-        displays[
+            f"distances are long.",
+            new_figure(4.4, metric.plot, legend=legend),
+        ))  # fmt: skip
+        drawn.append((
             "Predictions of auto on the principal plane of the standardised columns. Rows are "
-            "projected to that plane, so some are on the colour of another class."
-        ] = (
-            plotting.DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=160),
-            {"legend": is_named},
-        )
-    displays[
+            "projected to that plane, so some are on the colour of another class.",
+            new_figure(4.4, regions.plot, legend=legend),
+        ))  # fmt: skip
+    drawn.append((
         f"Share of each column in the squared distances of the metric that auto learned from "
-        f"{some}; the largest is that of {weights.names[most]}, {weights.weights[most]:.0%}."
-    ] = weights, {"top": BARS_SHOWN}
-    pictures = []
-    for caption, (display, options) in displays.items():
-        figure = Figure(figsize=(5.6, 4.4), layout="constrained")
-        display.plot(figure.add_subplot(), **options)
-        pictures.append(html.figure_html(figure, caption))
-    return chart, f'<div class="pictures">{"".join(pictures)}</div>'
+        f"{some}; the largest is that of {weights.names[most]}, {weights.weights[most]:.0%}.",
+        new_figure(4.4, weights.plot, top=BARS_SHOWN),
+    ))  # fmt: skip
+    pictures = "".join(html.figure_html(figure, caption) for caption, figure in drawn)
+    return f'<div class="pictures">{pictures}</div>'
 
 
-def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
+def new_figure(height: float, draw: Any, *given: Any, **options: Any) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    draw(*given, ax=figure.add_subplot(), **options)
+    return figure
+
+
+def draw_scores(results: Sequence[Result], ax: Any) -> None:
     measure = score_name(results[0])
     ax.axvline(results[0][measure], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
@@ -190,21 +257,27 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
     ax.grid(axis="x", color="0.9")
 
 
+def draw_losses(results: Sequence[Result], loss: str, name: str, ax: Any) -> None:
+    bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=style.BLUE)
+    ax.bar_label(bars, fmt="%.3g", padding=3)
+    ax.set(xlabel=f"{name} (less is better)", ylim=(len(results) - 0.5, -0.5))
+    ax.margins(x=0.2)
+
+
 def reliability_figure(results: Sequence[Result]) -> Any:
     from matplotlib.figure import Figure
 
     n_rows = -(-len(results) // PANELS)
-    figure = Figure(figsize=(9.4, 0.5 + 2.0 * n_rows), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 0.5 + 1.9 * n_rows), layout="constrained")
     panels = figure.subplots(n_rows, PANELS, sharex=True, sharey=True, squeeze=False).ravel()
     for ax, result in zip(panels, results, strict=False):
-        n, confidence, accuracy = reliability(result)
+        n, confidence, accuracy = statistics.reliability(result)
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
         ax.plot(confidence, accuracy, color=style.BLUE, linewidth=1)
         ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=style.BLUE, zorder=3)
         ax.set_title(result["title"], fontsize="medium")
-        ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1))
+        ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1), aspect="equal")
         ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))
-        ax.set_aspect("equal")
         ax.tick_params(labelbottom=True)  # also above a missing panel
     for ax in panels[len(results) :]:
         ax.set_axis_off()

@@ -48,9 +48,7 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
     """Fit a method to the training rows of a split, and test it on the others, on one thread."""
     # BLAS threads would change the last digits, and the CPU time, with the number of processes
     (train, test), rows, y = split, problem.X, problem.y
-    model = METHODS[cell.method].make(cell.k, cell.n_targets)
-    if problem.task == "number":
-        model = METHODS[cell.method].make_regressor(cell.k)  # type: ignore[misc]
+    model = METHODS[cell.method].make(problem.task, cell.k, cell.n_targets)
     if hasattr(rows, "iloc"):
         model, rows = make_pipeline(TableEncoder(), model), rows.iloc
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:

@@ -1,8 +1,6 @@
 """The classifiers and regressors that are compared: ours, scikit-learn's and other packages'."""
 
-import warnings
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from cayleyklein._validation import as_choice, as_texts
-from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import CurvedLMNN
 from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
@@ -33,71 +30,50 @@ PAPERS = "paper-"  # prefix of the methods that are the paper's algorithm
 
 
 class Method(NamedTuple):
-    """A title, and functions (k, n_targets) → classifier and k → regressor, None for defaults."""
+    """A title, and a function (task, k, n_targets) → estimator, k and n_targets None by default."""
 
     title: str
-    make: Callable[[int | None, int | None], Any]
-    make_regressor: Callable[[int | None], Any] | None = None
+    make: Callable[..., Any]
+    tasks: tuple[str, ...] = ("class", "number")
 
     def title_for(self, task: str) -> str:
         return self.title if task == "class" else self.title.replace("LMNN", "MLKR")
 
 
+def _either(title: str, classifier: Any, regressor: Any) -> Method:
+    return Method(title, lambda task, *_: clone(classifier if task == "class" else regressor))
+
+
 def _scaled(title: str, *learners: BaseEstimator) -> Method:
-    return Method(
-        title,
-        lambda k, _: make_pipeline(
-            StandardScaler(), *map(clone, learners), KNeighborsClassifier(k or 5)
-        ),
-        None
-        if learners
-        else lambda k: make_pipeline(StandardScaler(), KNeighborsRegressor(k or 5)),
-    )
+    def make(task: str, k: int | None = None, _: int | None = None) -> Any:
+        votes = KNeighborsClassifier if task == "class" else KNeighborsRegressor
+        return make_pipeline(StandardScaler(), *map(clone, learners), votes(k or 5))
+
+    return Method(title, make, ("class",) if learners else ("class", "number"))
 
 
 def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
-    solver: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
-
-    def make(k: int | None, n_targets: int | None) -> Any:
+    def make(task: str, k: int | None = None, n_targets: int | None = None) -> Any:
         if is_paper:
             k = k or PAPER_NEIGHBORS
             n_targets = n_targets or k
         votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
+        if task == "number":
+            return CurvedKNeighborsRegressor(**votes, geometry=geometry, random_state=SEED)
         if n_targets is None:
             return CurvedKNeighborsClassifier(**votes, geometry=geometry, random_state=SEED)
+        solver: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
         learned = "product" if geometry == "auto" else geometry
         learner = CurvedLMNN(geometry=learned, n_targets=n_targets, random_state=SEED, **solver)
         return CurvedKNeighborsClassifier(**votes, learner=learner)
 
-    def make_regressor(k: int | None) -> Any:
-        votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
-        return CurvedKNeighborsRegressor(**votes, geometry=geometry, random_state=SEED)
-
-    if is_paper:
-        return Method(f"{title}, paper's algorithm", make)
-    return Method(title, make, None if geometry == "mixed" else make_regressor)
-
-
-PEERS = {"metric-learn": "metric_learn", "pylmnn": "pylmnn"}  # packages with an LMNN of their own
-
-
-def _lmnn_of(package: str) -> Method:
-    def make(k: int | None, n_targets: int | None) -> Any:
-        learner = "LMNN" if package == "metric-learn" else "LargeMarginNearestNeighbor"
-        maker = getattr(import_module(PEERS[package]), learner)
-        step = maker(n_neighbors=n_targets or k or PAPER_NEIGHBORS, random_state=SEED)
-        return make_pipeline(StandardScaler(), step, KNeighborsClassifier(k or 5))
-
-    return Method(f"LMNN ({package})", make)
+    labels = is_paper or geometry == "mixed"
+    whose = ", paper's algorithm" if is_paper else ""
+    return Method(title + whose, make, ("class",) if labels else ("class", "number"))
 
 
 SVM_GRID = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
 SVM_FOLDS = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
-
-
-def _cross_validated_svr() -> Any:
-    search = GridSearchCV(SVR(), SVM_GRID, cv=SVM_FOLDS)
-    return TransformedTargetRegressor(search, transformer=StandardScaler())
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
@@ -116,34 +92,33 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
         return self.calibrated_.predict_proba(X)
 
 
+CURVED = {"flat": "flat LMNN", "elliptic": "elliptic", "hyperbolic": "hyperbolic"}
 METHODS = {
     BASELINE: _scaled("standardised k-NN"),
     AUTO: _curved("auto", "auto"),
-    "kernel": Method(
+    "kernel": _either(
         "kernel machines",
-        lambda *_: CurvedKernelClassifier(random_state=SEED),
-        lambda _: CurvedKernelRegressor(random_state=SEED),
+        CurvedKernelClassifier(random_state=SEED),
+        CurvedKernelRegressor(random_state=SEED),
     ),
-    "flat": _curved("flat LMNN", "flat"),
-    "elliptic": _curved("elliptic", "elliptic"),
-    "hyperbolic": _curved("hyperbolic", "hyperbolic"),
+    **{name: _curved(title, name) for name, title in CURVED.items()},
     "learned": _curved("learned K", "learned"),
     "mixed": _curved("mixed", "mixed"),
-    "paper-flat": _curved("flat LMNN", "flat", is_paper=True),
-    "paper-elliptic": _curved("elliptic", "elliptic", is_paper=True),
-    "paper-hyperbolic": _curved("hyperbolic", "hyperbolic", is_paper=True),
+    **{PAPERS + name: _curved(title, name, is_paper=True) for name, title in CURVED.items()},
     "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
-    "forest": Method(
+    "forest": _either(
         "random forest",
-        lambda *_: RandomForestClassifier(200, random_state=SEED),
-        lambda _: RandomForestRegressor(200, random_state=SEED),
+        RandomForestClassifier(200, random_state=SEED),
+        RandomForestRegressor(200, random_state=SEED),
     ),
-    "svm": Method(
+    "svm": _either(
         "RBF SVM",
-        lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC()),
-        lambda _: make_pipeline(StandardScaler(), _cross_validated_svr()),
+        make_pipeline(StandardScaler(), CrossValidatedSVC()),
+        TransformedTargetRegressor(
+            make_pipeline(StandardScaler(), GridSearchCV(SVR(), SVM_GRID, cv=SVM_FOLDS)),
+            transformer=StandardScaler(),
+        ),
     ),
-    **{package: _lmnn_of(package) for package in PEERS},
 }
 COMPARED = (  # default methods of `compare`
     BASELINE, "kernel", AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest",
@@ -156,24 +131,4 @@ REPRODUCED = (  # default methods of `reproduce`
 
 
 def check_methods(methods: Iterable[str]) -> list[str]:
-    """Check the names of methods; "lmnn" becomes the LMNN of each package that is installed."""
-    known = (*METHODS, "lmnn")
-    names = [as_choice(name, "methods", known) for name in as_texts(methods, "methods")]
-    for name in set(names) & set(PEERS):
-        if not _is_installed(name):
-            raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")
-    if "lmnn" in names:
-        installed = [package for package in PEERS if _is_installed(package)]
-        names = [name for name in names if name != "lmnn"] + installed
-        if not installed:
-            left_out = f"lmnn is left out: no {' or '.join(PEERS)} is installed."
-            warnings.warn(left_out, stacklevel=3)
-    return names
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        import_module(PEERS[package])
-    except ImportError:
-        return False
-    return True
+    return [as_choice(name, "methods", tuple(METHODS)) for name in as_texts(methods, "methods")]
