@@ -68,7 +68,8 @@ class Console:
 
     def lines_of_progress(self, title: str) -> Callable[..., None]:
         """Return a function that says now and then how far the work is, and how long it takes."""
-        start, said, before = time.monotonic(), -1.0, None
+        start, said = time.monotonic(), -1.0
+        before: int | None = None
 
         def show(done: int, total: int | None, *_: Any) -> None:
             nonlocal said, before
