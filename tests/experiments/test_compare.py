@@ -117,7 +117,7 @@ def test_page_says_which_column_weighs_most(tmp_path):
     largest = re.findall(r"<figcaption>Share of each column .* the largest is that of (.*), ", page)
     assert largest[0] in ("length", "colour")
     assert largest[1] == "column 1"
-    for words in ("too confident", "Accuracy and log loss on flowers.csv"):
+    for words in ("too confident", "Accuracy on flowers.csv", "Log loss on flowers.csv"):
         assert words in page
 
 

@@ -193,10 +193,12 @@ def dataset_pictures(
     weights = plotting.FeatureWeightsDisplay(weights=shares, names=list(names))
     most = int(weights.weights.argmax())
     height = 0.9 + 0.27 * len(results)
-    titles = f"{score} and {name} on {problem.name} by method"
     drawn = [
-        (f"{titles}: {score}.", new_figure(height, draw_scores, results)),
-        (f"{titles}: {name}.", new_figure(height, draw_losses, results, loss, name)),
+        (f"{score} on {problem.name} by method.", new_figure(height, draw_scores, results)),
+        (
+            f"{name[0].upper()}{name[1:]} on {problem.name} by method.",
+            new_figure(height, draw_losses, results, loss, name),
+        ),
     ]
     if is_class:
         drawn.append((f"{problem.name}: {RELIABILITY}", reliability_figure(results)))
