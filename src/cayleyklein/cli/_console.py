@@ -76,7 +76,7 @@ class Console:
             passed = time.monotonic() - start
             before = done if before is None else before  # what an earlier run has finished
             wait = FIRST_LINE if said < 0 else NEXT_LINE
-            enough = total and total / ENOUGH <= done - before < total - before
+            enough = total and total / FIRST_SHARE <= done - before < total - before
             if total and enough and passed - max(said, 0.0) >= wait:
                 said, left = passed, passed * (total - done) / (done - before)
                 about = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
@@ -86,7 +86,7 @@ class Console:
 
 
 FIRST_LINE, NEXT_LINE = 5.0, 30.0  # seconds before the first line of progress, and between lines
-ENOUGH = 20  # times the work that is done when the first line says how long the rest will take
+FIRST_SHARE = 20  # times the work that is done when the first line says how long the rest will take
 CONTROLS = {
     code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
 }

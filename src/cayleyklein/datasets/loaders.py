@@ -48,7 +48,7 @@ class Loader(Protocol):
     def __call__(self, *, return_X_y: bool = False, as_frame: bool = False) -> Any: ...
 
 
-OPTIONS = """
+_OPTIONS = """
     Parameters
     ----------
     return_X_y, as_frame : bool, default=False
@@ -61,7 +61,7 @@ def _loader(name: str, n: int, d: int, classes: str) -> Loader:
 
     load.__name__ = load.__qualname__ = f"load_{name}"
     load.__doc__ = f"""Return {name.capitalize()}: {n} rows, {d} columns, {classes}.
-    {OPTIONS}
+    {_OPTIONS}
 
     Examples
     --------

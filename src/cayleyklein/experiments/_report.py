@@ -162,7 +162,7 @@ def fit_notes(results: Sequence[Result]) -> str:
 MOST_ROWS_DRAWN = 800  # rows in a picture; more would hide each other
 LEGEND_CLASSES = 12  # most classes that a legend lists
 BARS_SHOWN = 15  # columns whose weights are shown
-RESOLUTION = 100  # of the picture of predictions, each way
+REGION_GRID = 100  # of the picture of predictions, each way
 PANELS = 3  # reliability curves side by side
 WIDTH = 5.6  # of a picture, in inches: on a telephone its text can still be read
 RELIABILITY = (
@@ -194,7 +194,7 @@ def dataset_pictures(
     most = int(weights.weights.argmax())
     height = 0.9 + 0.27 * len(results)
     drawn = [
-        (f"{score} on {problem.name} by method.", new_figure(height, draw_scores, results)),
+        (f"{score} on {problem.name} by method.", new_figure(height, draw_score_chart, results)),
         (
             f"{name[0].upper()}{name[1:]} on {problem.name} by method.",
             new_figure(height, draw_losses, results, loss, name),
@@ -214,7 +214,7 @@ def dataset_pictures(
         legend = len(problem.classes) <= LEGEND_CLASSES
         metric = plotting.MetricDisplay.from_estimator(model, X, y)
         regions = plotting.DecisionBoundaryDisplay.from_estimator(
-            model, X, y, resolution=RESOLUTION
+            model, X, y, resolution=REGION_GRID
         )
         drawn.append((
             f"The metric that auto learned from {some} of {problem.name}, on the principal plane "
@@ -244,7 +244,7 @@ def new_figure(height: float, draw: Any, *given: Any, **options: Any) -> Any:
     return figure
 
 
-def draw_scores(results: Sequence[Result], ax: Any) -> None:
+def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
     measure = score_name(results[0])
     ax.axvline(results[0][measure], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
