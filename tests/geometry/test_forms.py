@@ -6,7 +6,7 @@ from tests.strategies import metrics_with_points, random_metric
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import curvature_from_kappa, form_from_blocks
-from cayleyklein.geometry.forms import parameters_from_form
+from cayleyklein.geometry.space import parameters_from_form
 
 
 @pytest.mark.parametrize("kappa", [-3.0, -0.5, 0.0, 0.5, 3.0])

@@ -8,7 +8,6 @@ of the projective side, in ``projective``, are here too.
 from cayleyklein.geometry._balls import Ball, ConvexBody, Ellipsoid, ball_from_ellipsoid
 from cayleyklein.geometry.bisectors import Hyperplane, proximity_planes
 from cayleyklein.geometry.charts import CHARTS, chart_distance, from_chart, to_chart
-from cayleyklein.geometry.forms import curvature_from_kappa, form_from_blocks
 from cayleyklein.geometry.geodesics import metric_tensor
 from cayleyklein.geometry.projective._absolute import (
     PLANAR_GEOMETRIES,
@@ -18,13 +17,15 @@ from cayleyklein.geometry.projective._absolute import (
     signature,
 )
 from cayleyklein.geometry.projective._cross_ratio import (
+    Polytope,
     apply_collineation,
     cross_ratio,
+    hilbert_distance,
     line_intersections,
 )
-from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
 from cayleyklein.geometry.projective._measures import measure
 from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure
+from cayleyklein.geometry.space import curvature_from_kappa, form_from_blocks
 
 __all__ = [
     "CHARTS", "PLANAR_GEOMETRIES", "Absolute", "Ball", "ConvexBody", "Ellipsoid", "Hyperplane",

@@ -4,6 +4,9 @@ Everything in this package is written in coordinates z = L(x - μ), with Σ = L�
 curvature K, and the form S(p, q) = 1 + K ⟨z_p, z_q⟩, which is the paper's
 S(p, q) = (p - μ)ᵀΣ(q - μ) + sign(κ)/κ² multiplied by K = sign(κ)κ². In this normalisation nothing
 is infinite at K = 0, and the domain of every geometry is S(x, x) > 0.
+
+The paper's matrix S = [[Σ, a], [aᵀ, b]] has a = -Σμ and b = μᵀΣμ + 1/K (paper §2.4; corrected:
+μᵀΣμ, not μᵀμ), up to its sign: the paper's learning section uses -S if K < 0.
 """
 
 from functools import cached_property
@@ -259,3 +262,54 @@ def _rebuild(
 ) -> CurvedSpace:
     given = {"factor": factor} if matrix is None else {"matrix": matrix}
     return cls(**given, center=center, curvature=curvature)
+
+
+def curvature_from_kappa(kappa: float) -> float:
+    """Return K = sign(κ) κ².
+
+    >>> curvature_from_kappa(-2.0)
+    -4.0
+    """
+    kappa = checks.as_real(kappa, "kappa")
+    return kappa * abs(kappa)
+
+
+def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
+    """Return S = [[Σ, a], [aᵀ, b]].
+
+    >>> form_from_blocks([[2.0]], [1.0], 3.0)
+    array([[2., 1.],
+           [1., 3.]])
+    """
+    matrix = checks.as_symmetric(matrix, "matrix")
+    a = checks.as_points(a, "a", len(matrix), ndim=1)
+    return np.block([[matrix, a[:, None]], [a[None, :], np.array([[checks.as_real(b, "b")]])]])
+
+
+def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
+    """Return (Σ, μ, K) of a form S, the inverse of :attr:`CurvedMetric.form`.
+
+    The block Σ must be definite: positive, or negative in the sign convention of the
+    paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.
+    """
+    S = checks.as_symmetric(S, "S")
+    if len(S) < 2:
+        raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
+    matrix, a, b = S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
+    if np.trace(matrix) < 0:
+        matrix, a, b = -matrix, -a, -b
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    if eigenvalues[0] <= len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
+        raise NotRepresentableError(
+            f"The leading block Σ of S must be definite, but its eigenvalues range from "
+            f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is not a curved Mahalanobis metric."
+        )
+    center = -linalg.solve(matrix, a, assume_a="pos")
+    spread = float(a @ center)  # -μᵀΣμ
+    inverse_curvature = b + spread
+    if abs(inverse_curvature) <= 4 * len(matrix) * np.finfo(float).eps * max(abs(b), abs(spread)):
+        raise NotRepresentableError(
+            f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular and its "
+            f"absolute is a cone, which carries no curved Mahalanobis metric."
+        )
+    return matrix, center, 1 / inverse_curvature

@@ -14,7 +14,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import forms
+from cayleyklein.geometry import space
 from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Report
 from cayleyklein.learning.objectives.large_margin import LargeMargin, LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Parameters
@@ -122,7 +122,7 @@ class PaperDescent:
             if (1 - (y * y).sum(axis=1) / (self._c * w * w)).min() <= DOMAIN_EDGE:
                 return None
         try:
-            found, middle, K = forms.parameters_from_form(S)
+            found, middle, K = space.parameters_from_form(S)
         except NotRepresentableError:
             return None
         d = len(self._varies)

@@ -33,17 +33,11 @@ class FencedMesh(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        y: Complexes,
-        corners: Ints,
-        neighbors: Ints,
-        fences: Ints,
-        inner: Bools,
-        at_fence: Ints,
+        cls, y: Complexes, corners: Ints, neighbors: Ints, fences: Ints, inner: Bools, at: Ints
     ) -> "FencedMesh":
         no, zero = (np.zeros(len(corners), dtype=kind) for kind in (bool, np.intp))
         counts, rim = np.array([len(y), len(corners), 0]), np.zeros((len(corners), 5), np.intp)
-        state = at_fence, counts, no, no, no, zero, zero, zero, rim, zero, zero
+        state = at, counts, no, no, no, zero, zero, zero, rim, zero, zero
         mesh = cls(y, corners, neighbors, fences, inner, ~no, *state)
         return mesh.with_room(len(corners) + 1)  # copies all
 

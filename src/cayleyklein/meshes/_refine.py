@@ -69,6 +69,7 @@ class Refinement:
             if rebuild:
                 split = self.build()
                 rebuild = bool(split.any())
+                whole = whole and not rebuild
             if not rebuild:
                 split = self.encroached()
                 if not split.any():

@@ -11,7 +11,7 @@ from cayleyklein import _validation as checks
 from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import bisectors, charts, distances, forms, geodesics, lifts, means
+from cayleyklein.geometry import bisectors, charts, distances, geodesics, lifts, means, space
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.space import CurvedSpace
@@ -94,7 +94,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         With μ = -Σ⁻¹a and 1/K = b - μᵀΣμ (paper §2.4). Raises NotRepresentableError where Σ is not
         definite, so that no metric has this S, or 1/K = 0: S is singular, a cone.
         """
-        matrix, center, curvature = forms.parameters_from_form(S)
+        matrix, center, curvature = space.parameters_from_form(S)
         return cls(matrix=matrix, center=center, curvature=curvature)
 
     @classmethod
@@ -118,7 +118,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
                 f"a flat metric is described by its matrix alone."
             )
         a = -self.matrix @ self.center
-        return forms.form_from_blocks(self.matrix, a, float(1 / K - a @ self.center))
+        return space.form_from_blocks(self.matrix, a, float(1 / K - a @ self.center))
 
     @cached_property
     def absolute(self) -> geometry.Absolute:

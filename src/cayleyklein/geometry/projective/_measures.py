@@ -129,7 +129,8 @@ def measure_of(pencil: Pencil, unit: complex, *given: ArrayLike) -> AnyComplexes
     value = half_log(pencil.s_pp, pencil.s_qq, pencil.s_pq, pencil.discriminant)
     factor, found = 2 * complex(unit), np.zeros(value.shape, dtype=np.complex128)
     if factor.real:  # by parts: 0 · ∞ is 0, and an infinite measure has no NaN in it
-        found += factor.real * value
+        found.real += factor.real * value.real
+        found.imag += factor.real * value.imag
     if factor.imag:
         found.real -= factor.imag * value.imag
         found.imag += factor.imag * value.real
