@@ -326,9 +326,8 @@ class Polytope(Frozen, ConvexBody):
         times = np.full(speed.shape, np.inf)
         np.divide(self._slack(x), speed, out=times, where=speed > 0)
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
-            return (times.min(axis=-1) / scale).astype(
-                _result_dtype(points, directions), copy=False
-            )[()]
+            found = np.asarray(times.min(axis=-1) / scale)
+        return found.astype(_result_dtype(points, directions), copy=False)[()]
 
     def _slack(self, points: Floats) -> Floats:
         return np.asarray(self.offsets - points @ self.normals.T)
