@@ -81,7 +81,7 @@ class PlaneSession(Toolbox):
         except CayleyKleinError as error:
             self.errors.append(str(error))
         if self.state is not before and not self._pointer:
-            self._pointer = "", []  # what was told is not so any more
+            self.do_leave()  # what was told is not so any more
         return self.answer()
 
     def answer(self) -> dict[str, Any]:

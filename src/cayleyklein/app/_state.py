@@ -108,11 +108,9 @@ class PlaneState:
     def __post_init__(self) -> None:
         if len(self.points) > MAX_POINTS:
             raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
-        for figure in self.objects:
-            if figure.kind == "point" and figure.value not in range(len(self.points)):
-                raise InvalidInputError(
-                    f"There is no point number {figure.value:g} for {figure.name}."
-                )
+        for kind, name, *_, value in self.objects:
+            if kind == "point" and value not in range(len(self.points)):
+                raise InvalidInputError(f"There is no point number {value:g} for {name}.")
         last = max(0, len(self.points) - 1)
         first, second = (min(max(i, 0), last) for i in self.chosen)
         if first == second:

@@ -183,8 +183,8 @@ class CrossRatioDisplay(style.PlaneDisplay):
         line = start + ends[:, None] * along
         style.draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | options))
         style.draw_points(ax, self.points[:2], color=color, s=30)
-        hollow: Any = {"color": "white", "edgecolors": "black", "linewidths": 1}
-        style.draw_points(ax, self.points[2:], s=30, **hollow)
+        hollow: Any = {"color": "white", "edgecolors": "black", "linewidths": 1, "s": 30}
+        style.draw_points(ax, self.points[2:], **hollow)
         across = np.array([-along[1], along[0]]) * (1 if along[0] >= 0 else -1)
         shifts = np.tile(11 * across, (4, 1))
         for domain in self.domains:  # P and Q are named outside, where the conic recedes

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import as_finite_array, as_texts, at_index
+from cayleyklein._validation import as_finite_array, as_texts, at_index, expect
 from cayleyklein.diagrams import labels
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
@@ -73,16 +73,13 @@ class MapDisplay(style.PlaneDisplay):
         edges : array-like of shape (m, 2), optional
             Pairs of rows to join by geodesics, such as the branches of a tree.
         """
-        if not isinstance(estimator, CurvedMDS):
-            raise InvalidInputError(
-                f"estimator must be a fitted CurvedMDS; got {type(estimator).__name__}."
-            )
+        kind = type(estimator).__name__
+        expect(isinstance(estimator, CurvedMDS), "estimator", kind, "a fitted CurvedMDS")
         check_is_fitted(estimator, "embedding_")
         n, width = estimator.embedding_.shape
         if width != 2:
-            raise InvalidInputError(
-                f"estimator has {width} components, but a map needs 2; fit n_components=2."
-            )
+            said = f"estimator has {width} components, but a map needs 2"
+            raise InvalidInputError(f"{said}; fit n_components=2.")
         if names is not None and len(as_texts(names, "names")) != n:
             raise InvalidInputError(f"Got {len(names)} names for {n} points.")
         if y is not None:
@@ -91,9 +88,8 @@ class MapDisplay(style.PlaneDisplay):
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
         if (bad := ~np.isin(pairs, np.arange(n))).any():
-            raise InvalidInputError(
-                f"edges must hold row numbers from 0 to {n - 1}{at_index(bad)}."
-            )
+            numbers = f"row numbers from 0 to {n - 1}"
+            raise InvalidInputError(f"edges must hold {numbers}{at_index(bad)}.")
         K, metric = estimator.curvature_, estimator.metric_
         on_globe, t = K > 0, np.linspace(0, 1, EDGE_POINTS)[:, None]
         place = estimator.sphere_ if on_globe else estimator.embedding_

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
+from cayleyklein._validation import expect
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
@@ -16,15 +17,11 @@ from cayleyklein.plotting.svg import PADDING
 
 
 def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
-    if not isinstance(diagram, CayleyKleinVoronoi):
-        raise InvalidInputError(
-            f"diagram must be a CayleyKleinVoronoi; got {type(diagram).__name__}."
-        )
-    if diagram.metric.dimension != 2:
-        raise InvalidInputError(
-            f"The diagram has {diagram.metric.dimension} dimensions, but a picture has 2; make a "
-            f"diagram of points of the plane, for example of two columns."
-        )
+    kind = type(diagram).__name__
+    expect(isinstance(diagram, CayleyKleinVoronoi), "diagram", kind, "a CayleyKleinVoronoi")
+    if (d := diagram.metric.dimension) != 2:
+        advice = "make a diagram of points of the plane, for example of two columns."
+        raise InvalidInputError(f"The diagram has {d} dimensions, but a picture has 2; {advice}")
     if diagram.window is not None:
         return diagram.window
     return outlines.bounds_of(*outlines.edges_of(outlines.domains_of(diagram.metric)))
@@ -95,10 +92,8 @@ class VoronoiDisplay(style.PlaneDisplay):
         **options : options of the edges or of the frontier, a LineCollection
         """
         diagram, n = self.diagram, len(self.diagram.cell_generators)
-        if highlight is not None and highlight not in range(n):
-            raise InvalidInputError(
-                f"Got highlight={highlight!r}, but expected the number of one of the {n} cells."
-            )
+        known = highlight is None or highlight in range(n)
+        expect(known, "highlight", highlight, f"the number of one of the {n} cells")
         if regions and diagram.labels is None:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
         colors: list[Any] = ["none"] * n

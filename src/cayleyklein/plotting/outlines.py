@@ -57,7 +57,8 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
     def excess(t: Floats, *direction: Floats) -> Floats:
         return np.asarray(metric.distance(center, point(t, *direction)) - radius, dtype=float)
 
-    found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
+    with np.errstate(invalid="ignore"):  # SciPy's next guess, where two are equal to rounding
+        found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
     path, reached = point(found.x, *u.T), found.success
     if reached.all():
         return path, True

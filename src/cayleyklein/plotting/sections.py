@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import as_points, refuse_huge
+from cayleyklein._validation import as_points, expect, refuse_huge
 from cayleyklein.diagrams import labels
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
@@ -60,14 +60,12 @@ class Section(NamedTuple):
 def column_names(names: Any, d: int) -> list[str]:
     if names is None:
         return [f"$x_{{{i + 1}}}$" for i in range(d)]
-    if isinstance(names, str) or not np.iterable(names):
-        raise InvalidInputError(f"Got feature_names={names!r}, but expected a sequence of names.")
+    listed = not isinstance(names, str) and np.iterable(names)
+    expect(listed, "feature_names", names, "a sequence of names")
     texts = [str(name) for name in names]
     if len(texts) != d:
-        raise InvalidInputError(
-            f"feature_names must name each column once; got {d} columns in X and {len(texts)} "
-            f"feature_names."
-        )
+        got = f"{d} columns in X and {len(texts)} feature_names"
+        raise InvalidInputError(f"feature_names must name each column once; got {got}.")
     return texts
 
 
@@ -87,10 +85,7 @@ def choose_section(
     if features is None:
         features = (0, 1) if d == 2 or X is None else "pca"
     if isinstance(features, str):
-        if features != "pca":
-            raise InvalidInputError(
-                f'Got features={features!r}, but expected two columns, or "pca".'
-            )
+        expect(features == "pca", "features", features, 'two columns, or "pca"')
         z = part.factor.T if X is None else (X - middle) @ part.factor.T
         V = np.linalg.svd(z, full_matrices=False)[2][:2]
         basis, chart = np.linalg.pinv(part.factor) @ V.T, V @ part.factor
@@ -98,11 +93,8 @@ def choose_section(
     given = features if np.iterable(features) else [features]
     found = [names.index(f) if f in names else f for f in given]
     valid = all(isinstance(k, int | np.integer) and 0 <= k < d for k in found)
-    if len(found) != 2 or not valid or found[0] == found[1]:
-        raise InvalidInputError(
-            f"Got features={features!r}, but expected two different columns, by name or by index "
-            f"below {d}."
-        )
+    valid = valid and len(found) == 2 and found[0] != found[1]
+    expect(valid, "features", features, f"two different columns, by name or by index below {d}")
     i, j = found
     basis = np.eye(d)[:, [i, j]]
     origin = np.where(basis.any(axis=1), 0.0, middle)
@@ -121,10 +113,8 @@ def rows_and_labels(
 
 def any_metric(metric: Any) -> None:
     if not isinstance(metric, Metric):
-        raise InvalidInputError(
-            f"metric must be a CurvedMetric, MixedMetric or ProductMetric; got "
-            f"{type(metric).__name__}."
-        )
+        kinds = "a CurvedMetric, MixedMetric or ProductMetric"
+        raise InvalidInputError(f"metric must be {kinds}; got {type(metric).__name__}.")
 
 
 def table_like(X: Any, rows: Floats) -> Any:
