@@ -9,8 +9,8 @@ from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.kernels import landmarks, machine
 from cayleyklein.kernels.columns import ColumnDistance, NormalScores, slope_weights
-from cayleyklein.kernels.machine import MetricDistance, TargetPoints, Tuning, fit_machine
-from cayleyklein.kernels.parts import counted_rows, pool_rows
+from cayleyklein.kernels.fitting import counted_rows, pool_rows
+from cayleyklein.kernels.machine import TargetPoints, Tuning, fit_machine, metric_distance
 from cayleyklein.kernels.ridge import Spectrum
 from cayleyklein.learning.rows import GivenRows
 
@@ -39,14 +39,14 @@ def ball_rows(n, d, seed=0):
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 20.0])
 def test_kernels_are_positive_definite(name, gamma):
     X = ball_rows(80, 3)
-    gram = machine.gram_of(MetricDistance(METRICS[name]).pairwise(X), gamma)
+    gram = machine.gram_of(metric_distance(METRICS[name])(X), gamma)
     assert np.linalg.eigvalsh(gram).min() > 0
 
 
 def test_kernel_of_columns_is_positive_definite():
     X = ball_rows(80, 3)
     for weights in ([1.0, 1.0, 1.0], [0.0, 2.0, 0.5]):
-        gram = machine.gram_of(ColumnDistance(np.array(weights)).pairwise(X), 2.0)
+        gram = machine.gram_of(ColumnDistance(np.array(weights))(X), 2.0)
         assert np.linalg.eigvalsh(gram).min() > 0
 
 
@@ -54,7 +54,7 @@ def test_a_flat_machine_is_a_gaussian_process():
     X = ball_rows(60, 2)
     y = np.sin(3 * X[:, 0]) + X[:, 1]
     found = fit_machine(
-        MetricDistance(CurvedMetric.euclidean(2)), points_of(X, y), Tuning(1.0, 0.1)
+        metric_distance(CurvedMetric.euclidean(2)), points_of(X, y), Tuning(1.0, 0.1)
     )
     kernel = Matern(1 / found.gamma, "fixed", nu=0.5) + WhiteKernel(0.1, "fixed")
     process = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y - y.mean())
@@ -66,7 +66,7 @@ def test_a_flat_machine_is_a_gaussian_process():
 
 def test_influences_add_up_to_the_score():
     X, y = ball_rows(40, 2), np.arange(40.0) % 7
-    found = fit_machine(MetricDistance(BALL_PLANE), points_of(X, y))
+    found = fit_machine(metric_distance(BALL_PLANE), points_of(X, y))
     Q = ball_rows(5, 2, seed=1)
     added = found.influences(Q) @ found.targets + found.offset
     np.testing.assert_allclose(added, found.scores(Q), rtol=1e-9)
@@ -78,7 +78,7 @@ BALL_PLANE = CurvedMetric.euclidean(2, curvature=-1.0)
 def test_chosen_tuning_is_the_best_of_leaving_points_out():
     X = ball_rows(50, 2)
     y = np.sin(3 * X[:, 0])[:, None] + 0.1 * np.random.default_rng(0).normal(size=(50, 1))
-    found = fit_machine(MetricDistance(BALL_PLANE), points_of(X, y))
+    found = fit_machine(metric_distance(BALL_PLANE), points_of(X, y))
 
     def loss(gamma, ridge):
         unit = machine.typical_distance(BALL_PLANE.pairwise(X))
@@ -117,7 +117,7 @@ def test_many_points_choose_the_best_ridge_of_all():
     X = ball_rows(n, 2)
     y = np.sin(4 * X) + 0.3 * rng.normal(size=(n, 2))
     points = points_of(X, y, rng.uniform(0.5, 2.0, size=n))
-    found = fit_machine(MetricDistance(BALL_PLANE), points)
+    found = fit_machine(metric_distance(BALL_PLANE), points)
     gram, (centred, _) = np.exp(-found.gamma * BALL_PLANE.pairwise(X)), points.centred()
     spectrum = Spectrum.of(gram, centred.targets, centred.weights)
     losses = {
@@ -138,9 +138,9 @@ def test_slopes_are_derivatives():
     weights, h = np.array([1.0, 0.3, 2.0]), 1e-6
 
     def value(Q):
-        return machine.gram_of(ColumnDistance(weights).pairwise(Q, X), 1.0) @ a
+        return machine.gram_of(ColumnDistance(weights)(Q, X), 1.0) @ a
 
-    gram = machine.gram_of(ColumnDistance(weights).pairwise(Q, X), 1.0)
+    gram = machine.gram_of(ColumnDistance(weights)(Q, X), 1.0)
     found = slope_weights(weights, X, Q, gram, a)
     for j in range(3):
         step = h * np.eye(3)[j]
@@ -183,7 +183,7 @@ def test_all_rows_as_landmarks_are_the_exact_machine():
     rest, held = np.arange(45), np.arange(45, 60)
     rows = GivenRows(X, y[:, 0], np.ones(60), 2)
     given = GivenRows(X, y[:, 0], np.where(np.arange(60) < 45, 1.0, 0.0), 2)
-    tuning, distance = Tuning(1.0, 0.1), MetricDistance(BALL_PLANE)
+    tuning, distance = Tuning(1.0, 0.1), metric_distance(BALL_PLANE)
     found, scores = landmarks.fit_landmarks(
         distance, X[rest], rest, given, rows.take(held), y, y[held], [tuning]
     )
@@ -200,9 +200,9 @@ def test_all_rows_as_landmarks_are_the_exact_machine():
 def test_sums_do_not_depend_on_blocks(monkeypatch):
     X, y = ball_rows(100, 2), np.random.default_rng(0).normal(size=(100, 3))
     weights = np.random.default_rng(1).uniform(size=100)
-    kernel = landmarks.LandmarkKernel(MetricDistance(BALL_PLANE), 1.0, X[:10])
+    kernel = landmarks.LandmarkKernel(metric_distance(BALL_PLANE), 1.0, X[:10])
     whole = kernel.sums(X, y, weights)
-    monkeypatch.setattr(landmarks, "GRAM_ENTRIES", 70)
+    monkeypatch.setattr(machine, "GRAM_ENTRIES", 70)
     parts = kernel.sums(X[:37], y[:37], weights[:37]) + kernel.sums(X[37:], y[37:], weights[37:])
     np.testing.assert_allclose(whole.squares, parts.squares, rtol=1e-12)
     np.testing.assert_allclose(whole.products, parts.products, rtol=1e-12, atol=1e-14)

@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification
 
 from cayleyklein import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.kernels import landmarks
-from cayleyklein.kernels.machine import MetricDistance
+from cayleyklein.kernels.machine import metric_distance
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 
@@ -16,7 +16,7 @@ ROWS, LABELS = da.from_array(X[:900], chunks=(250, 6)), da.from_array(Y[:900], c
 
 
 def test_sums_of_blocks_are_those_in_memory(client):
-    kernel = landmarks.LandmarkKernel(MetricDistance(CurvedMetric.euclidean(6)), 0.5, X[:40])
+    kernel = landmarks.LandmarkKernel(metric_distance(CurvedMetric.euclidean(6)), 0.5, X[:40])
     targets, model = np.where(Y[:900] > 0, 1.0, -1.0)[:, None], CurvedKernelClassifier()
     memory = GivenRows.read(model, X[:900], Y[:900], None)
     blocks = GivenRows.read(model, ROWS, LABELS, None)

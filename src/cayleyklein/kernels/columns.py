@@ -19,7 +19,7 @@ class ColumnDistance:
 
     weights: Floats  # c (d,), at least 0
 
-    def pairwise(self, X: Floats, Y: Floats | None = None) -> Floats:
+    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         used = self.weights > 0
         left = X[:, used] * self.weights[used]
         right = left if Y is None else Y[:, used] * self.weights[used]

@@ -19,12 +19,11 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import refuse_huge
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.kernels import fitting, landmarks
 from cayleyklein.kernels.columns import ColumnDistance
 from cayleyklein.kernels.explanation import KernelExplanation
-from cayleyklein.kernels.fitting import fit_by_folds
+from cayleyklein.kernels.fitting import FittedSum, HeldOut, PartFitter
 from cayleyklein.kernels.machine import GAMMAS, RIDGES
-from cayleyklein.kernels.many_rows import fit_many
-from cayleyklein.kernels.parts import FittedSum, HeldOut, PartFitter, counted_rows
 from cayleyklein.kernels.sums import PARTS, VOTING, ScoreSum
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows, TrainingRows
@@ -143,10 +142,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         with few_threads(len(given.target), given.n_columns):
             many = isinstance(given.X, RowBlocks) or n_points(given) > folds.FOLDS_UP_TO
             if not many and isinstance(self.n_landmarks, str):
-                found = fit_by_folds(fitter, given, columns)
+                found = fitting.fit_by_folds(fitter, given, columns)
             else:
                 wanted = None if isinstance(self.n_landmarks, str) else self.n_landmarks
-                found = fit_many(fitter, given, columns, wanted)
+                found = landmarks.fit_many(fitter, given, columns, wanted)
         self._keep(task, given, found)
         self._judge(found.held_out)
         return self
@@ -324,7 +323,7 @@ def n_rows(given: GivenRows) -> float:
     """
     if isinstance(given.X, RowBlocks):
         return float((given.weights > 0).sum())
-    counts, counted = counted_rows(given)
+    counts, counted = fitting.counted_rows(given)
     return float(counts.weights.sum()) if counted else n_points(given)
 
 

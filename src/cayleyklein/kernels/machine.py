@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, cast
+from functools import cached_property, partial
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from scipy import linalg
@@ -29,20 +29,12 @@ SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100
 GRAM_ENTRIES = 2**22  # entries of a block of a Gram matrix
 
 
-class Distance(Protocol):
-    """Something that measures all distances between rows: a metric, or weighted columns."""
-
-    def pairwise(self, X: Floats, Y: Floats | None = None, /) -> Floats: ...
+Distance = Callable[..., Any]  # (X, Y or None) → all distances between rows
 
 
-@dataclass(frozen=True)
-class MetricDistance:
-    """The distance of a metric; infinite for rows outside a hyperbolic domain."""
-
-    metric: Metric
-
-    def pairwise(self, X: Floats, Y: Floats | None = None, /) -> Floats:
-        return np.asarray(self.metric.pairwise(X, Y, outside="inf"))
+def metric_distance(metric: Metric) -> Distance:
+    """Return the distance of a metric; infinite for rows outside a hyperbolic domain."""
+    return partial(metric.pairwise, outside="inf")
 
 
 class TargetPoints(NamedTuple):
@@ -103,7 +95,7 @@ class KernelMachine:
 
     def gram(self, X: Floats) -> Floats:
         """Return k (m, p) of rows X and the fitted rows."""
-        return gram_of(self.distance.pairwise(X, self.rows), self.gamma)
+        return gram_of(self.distance(X, self.rows), self.gamma)
 
     def scores(self, X: Floats) -> Floats:
         """Return f at rows (m, t)."""
@@ -128,7 +120,7 @@ class KernelMachine:
     @cached_property
     def _root(self) -> Floats:
         """Return the Cholesky factor of K + λW⁻¹ of the fitted rows."""
-        system = gram_of(self.distance.pairwise(self.rows), self.gamma)
+        system = gram_of(self.distance(self.rows), self.gamma)
         system[np.diag_indices(len(system))] += self.noise
         return np.asarray(linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False))
 
@@ -162,13 +154,13 @@ def fit_machine(
     A few points choose γ and where to begin with λ, and all choose λ.
     """
     n, some = len(points.X), even_rows(len(points.X), GAMMA_POINTS)
-    among = distance.pairwise(points.X[some])
+    among = distance(points.X[some])
     unit = typical_distance(among)
     centred, mean = points.centred()
     given, likelihood = tuning, np.nan
     if tuning is None:
         tuning = best_tuning(among / unit, centred.take(some), gammas, ridges)
-    gram = among if len(some) == n else distance.pairwise(points.X)
+    gram = among if len(some) == n else distance(points.X)
     gram = gram_of(gram, tuning.gamma / unit)
     if given is not None:
         coefficients = solved(gram, centred, tuning.ridge)
@@ -249,7 +241,7 @@ def weigh_columns(points: TargetPoints) -> ColumnDistance:
     queries = even_rows(len(points.X), SLOPE_QUERIES)
     gamma, ridge = SLOPE_START
     for _ in range(SLOPE_ROUNDS):
-        distances = ColumnDistance(weights).pairwise(points.X)
+        distances = ColumnDistance(weights)(points.X)
         table = gram_of(distances, gamma / typical_distance(distances))
         some = table[queries]
         coefficients = solved(table, points, ridge)

@@ -10,7 +10,7 @@ from cayleyklein._validation import as_real, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.estimator import KernelEstimator
 from cayleyklein.kernels.explanation import KernelExplanation
-from cayleyklein.kernels.parts import HeldOut, spread_of
+from cayleyklein.kernels.fitting import HeldOut, spread_of
 from cayleyklein.kernels.sums import NumberSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.prediction import CurvedKNeighborsRegressor

@@ -7,8 +7,8 @@ import numpy as np
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.classifier import CurvedKernelClassifier
 from cayleyklein.kernels.columns import ColumnDistance, NormalScores
-from cayleyklein.kernels.machine import KernelMachine, MetricDistance, Tuning
-from cayleyklein.kernels.parts import FittedSum, standard_metric
+from cayleyklein.kernels.fitting import FittedSum, standard_metric
+from cayleyklein.kernels.machine import Distance, KernelMachine, Tuning, metric_distance
 from cayleyklein.kernels.regressor import CurvedKernelRegressor
 from cayleyklein.kernels.sums import PARTS, VOTING, LabelSum, NumberSum
 from cayleyklein.learning.rows import GivenRows
@@ -53,7 +53,7 @@ def restore_kernel(
     machines, known = {}, cast(Metric, metric)
     for name, each in state["machines"].items():
         columns = each["column_weights"]
-        distance = MetricDistance(known) if columns is None else ColumnDistance(columns)
+        distance: Distance = metric_distance(known) if columns is None else ColumnDistance(columns)
         gamma, *tuning, likelihood = each["scalars"].tolist()
         arrays = {array: each[array] for array in ARRAYS}
         machines[name] = KernelMachine(

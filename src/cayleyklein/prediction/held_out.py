@@ -1,5 +1,7 @@
 """What neighbours would predict for held-out rows, for each number of neighbours."""
 
+from typing import cast
+
 import numpy as np
 
 from cayleyklein._typing import Floats
@@ -52,11 +54,14 @@ def held_out_means(
 ) -> Floats:
     """Return mean targets (n_numbers, m, t) with linear weights."""
     assert Q is not None
-    assert train.targets is not None
     distances, rows = nearest_rows(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
-    found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
-    means = NumberMeans(Points.separate(len(Z)), train.targets, train.weights, "linear")
-    return np.array([means.answers(found, k) for k in grid_for(distances.shape[1])])
+    return means_by_number(train, Ranked(distances, rows, np.ones(len(rows), dtype=bool)))
+
+
+def means_by_number(rows: TrainingRows, found: Ranked) -> Floats:
+    assert rows.targets is not None
+    means = NumberMeans(Points.separate(len(rows)), rows.targets, rows.weights, "linear")
+    return np.array([means.answers(found, k) for k in grid_for(found.rows.shape[1])])
 
 
 def best_left_out(rows: TrainingRows, found: Parameters) -> int:
@@ -67,10 +72,6 @@ def best_left_out(rows: TrainingRows, found: Parameters) -> int:
     nearest = index.nearest(rows.X[some], max(NEIGHBORS) + 2, None)
     left_out = LeftOut(some, some, np.ones(len(some), dtype=bool))
     nearest = left_out.drop_from(nearest, nearest.rows.shape[1] - 1)
-    assert rows.targets is not None
-    means = NumberMeans(Points.separate(len(rows)), rows.targets, rows.weights, "linear")
-    errors = []
-    for k in grid_for(nearest.rows.shape[1]):
-        error = means.answers(nearest, k) - rows.targets[some]
-        errors.append(rows.weights[some] @ (error * error).sum(axis=1))
-    return min(NEIGHBORS[int(np.argmin(errors))], len(rows) - 1)
+    errors = means_by_number(rows, nearest) - cast(Floats, rows.targets)[some]
+    losses = (errors**2).sum(axis=2) @ rows.weights[some]
+    return min(NEIGHBORS[int(np.argmin(losses))], len(rows) - 1)

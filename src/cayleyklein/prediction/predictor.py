@@ -20,16 +20,11 @@ from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric
+from cayleyklein.neighbors import search
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import NeighborMethods, OutsideQueries, refuse_growth
-from cayleyklein.neighbors.search import (
-    CHUNK,
-    Ranked,
-    SearchIndex,
-    checked_queries,
-    number_of_neighbors,
-)
+from cayleyklein.neighbors.search import Ranked, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
 from cayleyklein.prediction.points import LeftOut, Points
@@ -160,16 +155,17 @@ class NeighborPredictor(Predicting, NeighborMethods):
     def _answers(self, X: Any) -> Any:
         """Return class probabilities or mean targets (m, t) by the votes of the nearest points."""
         check_is_fitted(self, "metric_")
-        k = number_of_neighbors(self, own=X is None)
-        queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
+        k = search.number_of_neighbors(self, own=X is None)
+        queries, n_wanted = search.checked_queries(self, X), candidates_of(self.weights, k)
         if self.weights != self._table.weights:  # set after the fit
             check_parameters(self)
             self._take(self._given, self.metric_)
         table, index, finish = self._table, self._searcher, partial(answers, k=k)
         if queries is None and isinstance(index, SearchIndex):
             rows, parts = cast(Floats, self._given.X), []
-            for at in range(0, len(rows), CHUNK):  # one more, as a row's own point may be dropped
-                found = index.nearest(rows[at : at + CHUNK], n_wanted + 1, self.n_jobs)
+            for at in range(0, len(rows), search.CHUNK):
+                # one point more than wanted, as a row's own may be dropped
+                found = index.nearest(rows[at : at + search.CHUNK], n_wanted + 1, self.n_jobs)
                 parts.append(finish(found, table, at)[0])
             return np.concatenate(parts)
         kind = (table.width,), np.float64

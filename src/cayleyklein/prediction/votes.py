@@ -44,16 +44,6 @@ def neighbor_weights(
     nearest; where some neighbours are at distance 0, only these count. Where no neighbour would
     count, all count the same: all are infinitely far, as for a query outside a hyperbolic domain,
     or all are equally near. Neighbours that are not `present`, which come last, count 0.
-
-    >>> near = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 4.0], [np.inf, np.inf, np.inf]])
-    >>> neighbor_weights(near, 2, "linear")
-    array([[0.75, 0.5 ],
-           [1.  , 0.25],
-           [1.  , 1.  ]])
-    >>> neighbor_weights(near, 2, "distance")
-    array([[1. , 0.5],
-           [1. , 0. ],
-           [1. , 1. ]])
     """
     if present is not None and not present.all():
         last = np.maximum(present.sum(axis=1) - 1, 0)[:, None]
@@ -101,10 +91,6 @@ def local_votes(
     nearest row (Zelnik-Manor and Perona 2004). Rows in dense regions are near to many queries, and
     would outvote the others (Schnitzer et al. 2012). Return positions among the candidates (m, k),
     nearest first, and votes 1 - d_i/d_{k+1} of scaled distances.
-
-    >>> columns, votes = local_votes(np.array([[1.0, 2.0, 6.0]]), np.array([[1.0, 16.0, 1.0]]), 2)
-    >>> columns, votes.round(2)
-    (array([[1, 0]]), array([[0.92, 0.83]]))
     """
     scaled = distances / np.sqrt(scales)
     if present is not None:
@@ -124,9 +110,6 @@ def class_probabilities(
     `unit`, the mean weight of a point. Of several classes with the most votes, the one with the
     nearest vote gets s more, and so has the largest probability; of equally near ones the most
     frequent, and then the first. `nearest` (m, C) is the distance of the nearest vote for a class.
-
-    >>> class_probabilities(np.array([[1.0, 2.0]]), np.zeros((1, 2)), np.array([0.5, 0.5])).round(2)
-    array([[0.34, 0.66]])
     """
     strength = PRIOR_VOTES * np.broadcast_to(unit, len(votes))[:, None]
     total = votes + strength * prior
