@@ -125,9 +125,12 @@ def row_blocks(X: Any, lengths: list[int] | None = None, *, least_rows: int = 1)
         lengths, _ = read_columns(X)
     if not sum(lengths):
         raise InvalidInputError("X is empty: it has no rows.")
-    wanted = joined_lengths(lengths, least_rows)
-    pieces = zip(aligned_pieces(raw_blocks(X), lengths, wanted), block_starts(wanted), strict=True)
-    blocks = [task(checked_rows, some, "X", n_columns, start) for some, start in pieces]
+    groups = joined_blocks(lengths, least_rows)
+    wanted, raw = [sum(lengths[i] for i in group) for group in groups], raw_blocks(X)
+    blocks = [
+        task(checked_rows, [raw[i] for i in group if lengths[i]], "X", n_columns, start)
+        for group, start in zip(groups, block_starts(wanted), strict=True)
+    ]
     return RowBlocks(blocks, wanted, n_columns)
 
 
@@ -225,40 +228,23 @@ def known_lengths(X: Any) -> list[int] | None:
     return [int(length) for length in X.chunks[0]] if known else None
 
 
-def joined_lengths(lengths: Sequence[int], least: int) -> list[int]:
-    """Join neighbouring blocks until each has `least` rows: [3, 0, 4, 9, 2] to [7, 11] for 5."""
-    wanted = [0]
-    for length in lengths:
-        if wanted[-1] >= max(least, 1):
-            wanted.append(0)
-        wanted[-1] += length
-    if len(wanted) > 1 and wanted[-1] < max(least, 1):
-        wanted[-2:] = [sum(wanted[-2:])]
-    return wanted
+def joined_blocks(lengths: Sequence[int], least: int) -> list[list[int]]:
+    """Join neighbouring blocks until each has `least` rows.
 
-
-def aligned_pieces(blocks: list[Any], lengths: list[int], wanted: list[int]) -> list[list[Any]]:
-    """Return for each wanted length the blocks, or slices of them, that it is made of."""
-    pieces = []
-    current, used = 0, 0
-    for length in wanted:
-        some = []
-        while length:
-            rest, block = min(length, lengths[current] - used), blocks[current]
-            if rest:
-                whole = rest == lengths[current]
-                some.append(block if whole else rows_between(block, used, used + rest))
-            length, used = length - rest, used + rest
-            if used == lengths[current]:
-                current, used = current + 1, 0
-        pieces.append(some)
-    return pieces
-
-
-def rows_between(block: Any, first: int, last: int | None) -> Any:
-    if is_dask(block):  # others are cut here, or every task would take all of them along
-        return task(rows_between, block, first, last)
-    return block.iloc[first:last] if hasattr(block, "iloc") else block[first:last]
+    >>> joined_blocks([3, 0, 4, 9, 2], 5)
+    [[0, 1, 2], [3, 4]]
+    """
+    groups: list[list[int]] = [[]]
+    total = 0
+    for i, length in enumerate(lengths):
+        if total >= max(least, 1):
+            groups.append([])
+            total = 0
+        groups[-1].append(i)
+        total += length
+    if len(groups) > 1 and total < max(least, 1):
+        groups[-2:] = [groups[-2] + groups[-1]]
+    return groups
 
 
 def concatenated(pieces: list[Any], name: str) -> AnyArray:
