@@ -14,27 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import check_columns, meta_of, task
-from cayleyklein._estimators import (
-    FIT_TASK,
-    CallbackSupport,
-    check_data,
-    check_parameters,
-    few_threads,
-    is_dask,
-    restore_on_error,
-    tell_iteration,
-)
+from cayleyklein import _distributed, _estimators
+from cayleyklein import _validation as checks
+from cayleyklein._estimators import check_parameters, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, AnyFloats, Floats
-from cayleyklein._validation import (
-    about,
-    as_points,
-    check_memory,
-    float_dtype,
-    refuse_huge,
-    warn_caller,
-)
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning import descent, product, wide
 from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Recipe, Report
@@ -50,7 +34,7 @@ LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² number
 
 
 class MetricLearner(
-    CallbackSupport,
+    _estimators.CallbackSupport,
     EstimatorCard,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -87,16 +71,14 @@ class MetricLearner(
         put just inside its boundary. A Dask array or dataframe (n, d) gives a lazy Dask array.
         """
         check_is_fitted(self, "metric_")
-        if is_dask(X):
-            return self._transform_lazily(X)
-        given: AnyFloats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return embedded(given, self.metric_, given.dtype)
-
-    def _transform_lazily(self, X: Any) -> AnyFloats:
-        check_columns(self, X, reset=False)
+        if not _estimators.is_dask(X):
+            dtypes = [np.float64, np.float32]
+            given: AnyFloats = _estimators.check_data(self, X, dtype=dtypes, reset=False)
+            return embedded(given, self.metric_, given.dtype)
+        _distributed.check_columns(self, X, reset=False)
         rows = Blocks.of_dask(X, self.metric_.dimension)
-        dtype = float_dtype(meta_of(X, "X"))
-        tasks = [(task(embedded, some, self.metric_, dtype),) for some in rows.tasks]
+        dtype = checks.float_dtype(_distributed.meta_of(X, "X"))
+        tasks = [(_distributed.task(embedded, some, self.metric_, dtype),) for some in rows.tasks]
         (found,) = Blocks(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
         return cast(AnyFloats, found)
 
@@ -108,7 +90,7 @@ class MetricLearner(
         """Return the distances of pairs (n, 2, d) of rows; inf outside a hyperbolic domain."""
         check_is_fitted(self, "metric_")
         rows = as_tuples(pairs, "pairs", 2, self.metric_.dimension)
-        with about("pairs"):
+        with checks.about("pairs"):
             return self.metric_.distance(rows[:, 0], rows[:, 1], outside="inf")
 
     def pair_score(self, pairs: ArrayLike) -> AnyFloats:
@@ -139,7 +121,7 @@ class MetricLearner(
         needed = 8.0 * (SOLVER_COPIES * min(self.n_components or r, r) * d + SQUARES * r * r)
         if needed > 1e9:
             advice = "Reduce the columns first, by PCA for example."
-            check_memory(needed, f"Learning a metric of {d:,} columns", advice)
+            checks.check_memory(needed, f"Learning a metric of {d:,} columns", advice)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -177,9 +159,9 @@ class DescentLearner(MetricLearner):
             return None
         metric = self.init
         if not isinstance(metric, CurvedMetric):
-            with about("init"):
+            with checks.about("init"):
                 metric = CurvedMetric(factor=metric)
-        refuse_huge(metric.factor, "init")
+        checks.refuse_huge(metric.factor, "init")
         if metric.dimension != len(rows.mean):
             raise InvalidInputError(
                 f"init is for {metric.dimension} columns, but X has {len(rows.mean)}."
@@ -205,7 +187,7 @@ class DescentLearner(MetricLearner):
 
     def _report(self) -> Report | None:
         """Return what each iteration calls; once told to stop, every later fit stops at once."""
-        if self.callback is None and not self.verbose and FIT_TASK.get() is None:
+        if self.callback is None and not self.verbose and _estimators.FIT_TASK.get() is None:
             return None
         stop = False
 
@@ -218,7 +200,7 @@ class DescentLearner(MetricLearner):
                 )
             if self.callback is not None and not stop:
                 stop = bool(self.callback(progress))
-            stop = tell_iteration() or stop
+            stop = _estimators.tell_iteration() or stop
             return stop
 
         return report
@@ -232,7 +214,7 @@ class DescentLearner(MetricLearner):
         self.n_iter_ = max(1, sum(fit.n_iter for fit in fits))
         self.loss_history_ = [losses for fit in fits for losses in fit.losses]
         if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in fits):
-            warn_caller(
+            checks.warn_caller(
                 f"The loss still falls after max_iter={self.max_iter} iterations a pass: "
                 f"{fits[-1].losses[-1][-1]:.6g} now. Raise max_iter, or leave it out: the default "
                 f"stops early on purpose.",
@@ -241,14 +223,14 @@ class DescentLearner(MetricLearner):
 
     def _given(self, *names: str) -> dict[str, Any]:
         """Return the parameters of a recipe that are not "auto"; a metric as init starts it."""
-        values = {}
-        for name in names:
-            value = getattr(self, name)
-            if name == "init" and not isinstance(value, str):
-                value = "std"
-            if not (isinstance(value, str) and value == "auto"):
-                values[name] = value
-        return values
+        values = {name: getattr(self, name) for name in names}
+        if not isinstance(self.init, str):
+            values["init"] = "std"
+        return {
+            name: value
+            for name, value in values.items()
+            if not (isinstance(value, str) and value == "auto")
+        }
 
 
 class RowLearner(DescentLearner):
@@ -290,7 +272,7 @@ class RowLearner(DescentLearner):
         rng = self._generator()
         size = LEARN_FROM if isinstance(self.subsample, str) else self.subsample
         rows = self._training_rows(given, size, rng)
-        with few_threads(*rows.X.shape):
+        with _estimators.few_threads(*rows.X.shape):
             metric, fits = self._learn(rows, rng)
         self._keep(metric, fits)
         self._keep_given(given, len(rows))
@@ -355,13 +337,13 @@ class RowLearner(DescentLearner):
 
 
 def as_tuples(tuples: ArrayLike, name: str, size: int, d: int | None = None) -> Floats:
-    rows = as_points(tuples, name)
+    rows = checks.as_points(tuples, name)
     if rows.ndim != 3 or rows.shape[1] != size:
         hint = " For indices of rows X, pass X[indices]." if rows.ndim == 2 else ""
         raise InvalidInputError(
             f"{name} must be rows of shape (n, {size}, d); got shape {rows.shape}.{hint}"
         )
-    return as_points(rows, name, d)
+    return checks.as_points(rows, name, d)
 
 
 def embedded(rows: AnyFloats, metric: Metric, dtype: Any) -> AnyFloats:
