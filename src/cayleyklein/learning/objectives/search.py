@@ -67,7 +67,8 @@ class NearestRows:
         product = self.products(placed, places, single=single)
         found = np.full((len(product), m), -1)
         own = placed.sqnorm[self.anchors[places]]
-        _scan(product, placed.sqnorm, own, self.first[places], self.last[places], reach, found)
+        first, last = self.first[places], self.last[places]
+        _scan(product, placed.sqnorm, own, first, last, reach, found, np.empty(m))
         return found
 
     def _found_in_single(self, placed: LiftedRows, block: slice, m: int, reach: Floats) -> Ints:
@@ -94,17 +95,16 @@ class NearestRows:
 
 
 @vectorised
-def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
+def _scan(product, sqnorm, own, first, last, reach, found, value):  # type: ignore[no-untyped-def]
     """Write the columns of least own_i + sqnorm_j - 2 product_ij, nearest first."""
     chunk, n, m = 16, product.shape[1], found.shape[1]  # of a chunk the minimum is looked at first
-    value = np.empty(m)
     for i in range(product.shape[0]):
         count, bound = 0, reach[i] - own[i]
         for side in range(2):
             start, end = (0, first[i]) if side == 0 else (last[i], n)
             for s in range(start, end, chunk):
-                e = min(s + chunk, end)
-                least = np.inf
+                e = s + chunk if s + chunk < end else end
+                least = sqnorm[s] - 2 * product[i, s]
                 for j in range(s, e):
                     least = min(least, sqnorm[j] - 2 * product[i, j])
                 if not least < bound:
@@ -112,11 +112,11 @@ def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-u
                 for j in range(s, e):
                     v = sqnorm[j] - 2 * product[i, j]
                     if v < bound:
-                        p = min(count, m - 1)
+                        p = count if count < m else m - 1
+                        count = p + 1
                         while p > 0 and value[p - 1] > v:
                             value[p], found[i, p] = value[p - 1], found[i, p - 1]
                             p -= 1
                         value[p], found[i, p] = v, j
-                        count = min(count + 1, m)
                         if count == m:
                             bound = value[m - 1]
