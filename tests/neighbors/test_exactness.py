@@ -18,8 +18,9 @@ from tests.neighbors.rows import (
 )
 from tests.strategies import random_metric, seeds
 
-from cayleyklein import CurvedMetric, MixedMetric
-from cayleyklein.neighbors import CurvedNeighbors
+from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.neighbors import CurvedNeighbors, bounds
+from cayleyklein.neighbors import search as search_module
 
 DISC = CurvedMetric.euclidean(3, curvature=-1.0)
 
@@ -65,9 +66,34 @@ def test_algorithms_agree_with_the_plain_distances(seed, family, d, K, kind):
         answers[algorithm] = search.kneighbors(Q)
         assert_nearest(metric, X, Q, *answers[algorithm])
     assert_nearest(metric, X, X, *search.kneighbors(), own=True)
+    with pytest.MonkeyPatch.context() as patch:  # from bounds in single precision, in small blocks
+        patch.setattr(bounds, "MANY_PAIRS", 1)
+        patch.setattr(search_module, "BLOCK_COLUMNS", int(rng.integers(15, 120)))
+        patch.setattr(search_module, "GROUP", int(rng.integers(1, 5)))
+        patch.setattr(search_module, "CROWD", int(rng.integers(1, 9)))
+        search = CurvedNeighbors(k, metric=metric, algorithm="brute").fit(X)
+        answers["single"] = search.kneighbors(Q)
+        assert_nearest(metric, X, X, *search.kneighbors(), own=True)
     for distances, rows in answers.values():  # one kernel measures: the same to the last bit
         np.testing.assert_array_equal(rows, answers["brute"][1])
         np.testing.assert_array_equal(distances, answers["brute"][0])
+
+
+@pytest.mark.parametrize("K", [-0.02, 0.0, 0.3, "product"])
+def test_a_projection_loses_no_neighbour(K, monkeypatch):
+    """Rows close to a plane are searched by their place along it."""
+    for name, value in (("MANY_PAIRS", 1), ("MEASURED", 1), ("CROWDED", 20)):
+        monkeypatch.setattr(bounds, name, value)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 3)) @ rng.normal(size=(3, 20)) / 4 + 0.05 * rng.normal(size=(600, 20))
+    metric = CurvedMetric.euclidean(20, curvature=0.3 if K == "product" else K)
+    if K == "product":
+        metric = ProductMetric([metric, CurvedMetric.euclidean(20)], [1.0, 2.0])
+    search = CurvedNeighbors(9, metric=metric, algorithm="brute").fit(X)
+    assert_nearest(metric, X, X, *search.kneighbors(), own=True)
+    assert search._searcher._bounds.table.y.shape[1] < 10
+    Q = np.concatenate([X[:50] + 1e-3, 3 * X[:9]]) if K != -0.02 else X[:50] + 1e-3
+    assert_nearest(metric, X, Q, *search.kneighbors(Q))
 
 
 @given(seeds, families, dimensions, curvatures, kinds)

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import ProductMetric
 from cayleyklein.neighbors._vptree import VantagePointTree
-from cayleyklein.neighbors.euclidean import EuclideanSearch, even_rows, tree_share
+from cayleyklein.neighbors.euclidean import TreeSearch, even_rows, tree_share
 from cayleyklein.neighbors.space import ChordRows, ChordSpace
 
 Algorithm = Literal["auto", "brute", "tree", "vptree"]
@@ -32,7 +32,7 @@ FEW_ROWS = {"tree": 2000, "vptree": 2000, "mixed": 200}
 
 def build_engine(
     algorithm: Algorithm, space: ChordSpace, rows: ChordRows
-) -> tuple[EuclideanSearch | VantagePointTree | None, str]:
+) -> tuple[TreeSearch | VantagePointTree | None, str]:
     """Return the engine of an algorithm, or None to measure every row, and the algorithm's name."""
     product, single = isinstance(space.terms[0].metric, ProductMetric), len(space.terms) == 1
     if algorithm == "vptree" and product:
@@ -51,7 +51,7 @@ def build_engine(
         algorithm = "brute"
     if algorithm == "vptree":
         return VantagePointTree(space, rows), "vptree"
-    return EuclideanSearch(space, rows, algorithm) if single else None, algorithm
+    return TreeSearch(space, rows) if algorithm == "tree" else None, algorithm
 
 
 def fastest(space: ChordSpace, rows: ChordRows) -> Algorithm:

@@ -1,19 +1,8 @@
-"""Candidates by a Euclidean search: scikit-learn's brute force, or SciPy's k-d tree.
-
-For K ≥ 0 and for products, ranking by distance is ranking by ‖v_x - v_p‖. For K < 0 it is ranking
-by the affine function f_p(x) = ⟨z_x, u_p⟩ - h_p, with u = z/σ and h = ‖z‖²/(σ(1 + σ)), largest
-first (`geometry.bisectors`). As all vectors y_p = (u_p, β h_p, √(M² - ‖u_p‖² - β²h_p²)) have the
-length M, that is the Euclidean order of q_x = (z_x, -1/β, 0) to them, and
-
-    c² = (2/σ_x) (‖z_x‖²/(1 + σ_x) - f_p(x)),    2 f_p(x) = ‖q_x‖² + M² - ‖q_x - y_p‖².
-
-Both are searched from the middle of the rows where that is far from 0.
-"""
+"""Searches among Euclidean rows: SciPy's k-d tree for K ≥ 0, and scikit-learn's brute force."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -26,7 +15,6 @@ from cayleyklein.neighbors.space import (
     FAINT,
     HUGE,
     PLACED_ROWS,
-    ROUND_OFF,
     SLACK,
     ChordRows,
     ChordSpace,
@@ -38,29 +26,14 @@ FAR_MIDDLE = 100.0
 """Squared distance of the middle from 0, over the variance, from which it is subtracted."""
 
 
-class Lorentz(NamedTuple):
-    """The map of K < 0: the middle that was subtracted, β, M², and the rounding of y."""
+class TreeSearch:
+    """Candidates for a metric with K ≥ 0, or for a product, by a k-d tree."""
 
-    middle: Floats
-    beta: float
-    sqnorm: float
-    blur: float
-
-
-class EuclideanSearch:
-    """Candidates for one metric of constant curvature, or for a product, by "brute" or "tree"."""
-
-    def __init__(self, space: ChordSpace, rows: ChordRows, algorithm: str) -> None:
+    def __init__(self, space: ChordSpace, rows: ChordRows) -> None:
         (self.term,) = space.terms
         self.space, self.blur = space, float(space.blur(rows).max())
-        self.lorentz: Lorentz | None = None
-        if self.term.K < 0:
-            y, self.lorentz = lorentz_rows(rows, self.term.K, self.blur)
-        else:
-            y, self.middle = centred(rows.v)
-        self.usable = FAINT < longest_square(y) < HUGE
-        self.tree: Any = cKDTree(y) if self.usable and algorithm == "tree" else None
-        self.y = y if self.tree is None else None
+        y, self.middle = centred(rows.v)
+        self.tree: Any = cKDTree(y) if FAINT < longest_square(y) < HUGE else None
 
     def candidates(
         self, queries: ChordRows, k: int, wanted: int, pool: Pool
@@ -69,53 +42,20 @@ class EuclideanSearch:
 
         Rows that are certainly farther than the `wanted` nearest of them are replaced by -1.
         """
-        q = self.mapped(queries)
-        sqnorm = np.einsum("ij,ij->i", q, q)
-        if not (self.usable and (sqnorm < HUGE).all()):
+        q = queries.v - self.middle if self.middle.any() else queries.v
+        if self.tree is None or not longest_square(q) < HUGE:
             nothing = np.full((len(q), k), -1, dtype=np.intp)
             return nothing, np.full(len(q), -np.inf)
-        if self.y is not None:
-            near, found = nearest_rows(self.y, q, k)
-        else:
-            near, found = self.tree.query(q, np.arange(1, k + 1), workers=threads_of(pool))
-        last = near[:, -1]
-        blur = self.space.blur(queries)[:, 0]
+        near, found = self.tree.query(q, np.arange(1, k + 1), workers=threads_of(pool))
+        last, blur = near[:, -1], 2 * (self.space.blur(queries)[:, 0] + self.blur)
         with np.errstate(over="ignore", invalid="ignore"):  # nan, which certifies nothing
-            if self.lorentz is not None:
-                sqchord = self._hyperbolic_sqchord(queries, sqnorm, last**2, blur)
-            else:
-                # a row nearer than `last` is no longer than ‖q‖ + last
-                error = rounding_of(q.shape[1]) * ((2 * np.sqrt(sqnorm) + last) ** 2 + FAINT)
-                chord = np.sqrt(np.maximum(last**2 - error, 0)) - 2 * (blur + self.blur)
-                sqchord = np.maximum(chord, 0) ** 2
-                room = np.sqrt(near[:, wanted - 1] ** 2 + 2 * error) + 4 * (blur + self.blur)
-                found = np.where(near <= room[:, None], found, -1)
-            floor = self.term.weight * lifts.distance_from_sqchord(sqchord, self.term.K)
-        return found, floor * (1 - SLACK)
-
-    def _hyperbolic_sqchord(
-        self, queries: ChordRows, sqnorm: Floats, square: Floats, blur: Floats
-    ) -> Floats:
-        assert self.lorentz is not None
-        middle, beta, longest, y_blur = self.lorentz
-        z, sigma = queries.v[:, :-1], 1 / queries.scale[:, 0]
-        own = np.einsum("ij,ij->i", z, z) / (1 + sigma)
-        shift = z @ middle[:-1] - middle[-1] / beta
-        size = (np.sqrt(sqnorm) + math.sqrt(longest)) ** 2 + np.abs(shift) + own
-        error = rounding_of(z.shape[1] + 2) * (size + FAINT)
-        error += 4 * (
-            blur * (math.sqrt(longest) + np.linalg.norm(middle)) + np.sqrt(sqnorm) * y_blur
-        )
-        rest = 2 * (own - shift) - sqnorm - longest + square - error
-        return np.asarray(np.maximum(rest, 0) / sigma)
-
-    def mapped(self, queries: ChordRows) -> Floats:
-        """Return queries in the coordinates that are searched."""
-        if self.lorentz is None:
-            return queries.v - self.middle if self.middle.any() else queries.v
-        last = np.array([-1 / self.lorentz.beta, 0.0])
-        z = queries.v[:, :-1]
-        return np.column_stack([z, np.broadcast_to(last, (len(z), 2))])
+            # a row nearer than `last` is no longer than ‖q‖ + last
+            length = 2 * np.linalg.norm(q, axis=1) + last
+            error = rounding_of(q.shape[1]) * (length**2 + FAINT)
+            chord = np.maximum(np.sqrt(np.maximum(last**2 - error, 0)) - blur, 0)
+            room = np.sqrt(near[:, wanted - 1] ** 2 + 2 * error) + 2 * blur
+            floor = self.term.weight * lifts.distance_from_sqchord(chord**2, self.term.K)
+        return np.where(near <= room[:, None], found, -1), floor * (1 - SLACK)
 
 
 def centred(v: Floats) -> tuple[Floats, Floats]:
@@ -126,26 +66,6 @@ def centred(v: Floats) -> tuple[Floats, Floats]:
         size = middle @ middle
         far = size > FAR_MIDDLE * (np.einsum("ij,ij->", some, some) / len(some) - size)
     return (v - middle, middle) if far else (v, np.zeros_like(middle))
-
-
-def lorentz_rows(rows: ChordRows, K: float, blur: float) -> tuple[Floats, Lorentz]:
-    """Return y of the module's docstring for fitted rows."""
-    scale = rows.scale
-    y = np.empty((len(rows.v), rows.v.shape[1] + 1))
-    y[:, :-1] = rows.v * scale
-    y[:, -2] /= -math.sqrt(-K)  # h
-    highest = float(y[:, -2].max())
-    longest = math.sqrt(longest_square(y[:, :-2]))
-    beta = longest / highest if highest > FAINT else 1.0
-    y[:, -2] *= beta
-    middle = y[even_rows(len(y), PLACED_ROWS), :-1].mean(axis=0)
-    whole = math.sqrt(longest_square(y[:, :-1]))
-    y[:, :-1] -= middle
-    squares = np.einsum("ij,ij->i", y[:, :-1], y[:, :-1])
-    y[:, -1] = np.sqrt(squares.max() - squares)
-    # σ is known to a hundred roundings, and u = z/σ
-    y_blur = 1e3 * ROUND_OFF * whole + blur * float(scale.max())
-    return y, Lorentz(middle, beta, float(squares.max()), y_blur)
 
 
 def longest_square(y: Floats) -> float:

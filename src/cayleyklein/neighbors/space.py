@@ -155,15 +155,13 @@ class ChordSpace:
     def measure(
         self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints, pool: Pool = None
     ) -> Floats:
-        """Return the distances (p, w) of queries `which` (p,) to w rows each, inf for column -1."""
-        found = np.full(columns.shape, np.inf)
-        at, place = np.nonzero(columns >= 0)
-        which, columns = which[at], columns[at, place]
+        """Return the distances (p,) of queries `which` (p,) to rows `columns` (p,)."""
+        found = np.empty(len(columns))
         step = max(GATHERED_PAIRS, GATHERED // self.width)
 
         def run(start: int) -> None:
             some = slice(start, start + step)
-            found[at[some], place[some]] = self._measured(queries, which[some], rows, columns[some])
+            found[some] = self._measured(queries, which[some], rows, columns[some])
 
         starts = range(0, len(columns), step)
         for _ in map(run, starts) if pool is None else pool.map(run, starts):
@@ -172,7 +170,8 @@ class ChordSpace:
 
     def _measured(self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints) -> Floats:
         """Return the distances of pairs of queries and rows."""
-        apart = np.subtract(rows.v[columns], queries.v[which])
+        apart = rows.v[columns]
+        apart -= queries.v[which]
         total = np.zeros(len(columns))
         for i, term in enumerate(self.terms):
             part = apart[:, term.columns]
