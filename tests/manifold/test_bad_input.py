@@ -24,7 +24,7 @@ def changed(**entries):
         (changed(e12=3.0), r"symmetric.*\(1, 2\) and \(2, 1\) are 3 and 1"),
         (changed(e34=-1.0), r"negative at \(3, 4\)"),
         (changed(e22=1.0), r"0 on the diagonal.*rows 2"),
-        (changed(e01=np.inf), "infinity"),
+        (changed(e01=np.inf), "infinit"),
         (changed(**{f"e4{i}": np.nan for i in range(4)}, **{f"e{i}4": np.nan for i in range(4)}),
          r"connects rows 4 with row 0"),
         (D[:3], r"square.*\(3, 5\)"),
@@ -42,7 +42,7 @@ def test_dissimilarities(dissimilarities, said):
     [
         (np.ones((4, 4)), r"shape \(5, 5\)"),
         (-changed(), r"weights is negative at \(0, 1\)"),
-        (changed(e12=3.0), r"weights must be symmetric.*\(1, 2\), \(2, 1\)"),
+        (changed(e12=3.0), r"weights must be symmetric.*\(1, 2\) and \(2, 1\)"),
         (changed(e12=np.nan), "weights has NaN"),
         (np.zeros((5, 5)), "undetermined"),
     ],

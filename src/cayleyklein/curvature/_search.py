@@ -57,6 +57,7 @@ class Profile:
     """A profile known at some u: `points` are u → log likelihood, other parameters."""
 
     points: dict[float, tuple[float, Floats]] = field(default_factory=dict, init=False)
+    least = -np.inf  # the lower end of the domain, a curvature
 
     def curvature(self, u: float) -> float:
         return u
@@ -129,6 +130,7 @@ class ProcessProfile(Profile):
         self.start_scales = -np.log(self.z.std(axis=0)) if self.diagonal else np.empty(0)
         z = self.z * self.scales(self.start_scales)
         self.radius = float(np.sqrt(np.square(z).sum(axis=1).max()))
+        self.least = -1 / self.radius**2
 
     def scales(self, log_scales: Floats) -> Floats:
         """Return the diagonal of L, which keeps the mean of ‖z‖²."""

@@ -135,9 +135,9 @@ def estimate_curvature(
     """Estimate the curvature of the space of rows from their targets, with an interval.
 
     Targets are taken as values of a Gaussian process with covariance σ² exp(-d_K(x, x')/ℓ), plus
-    noise; labels as the signs of one.  Its likelihood is a smooth function of K
-    through 0. All other parameters are at their best for each K, so that twice the fall of the log
-    likelihood from its maximum is χ² of one degree of freedom.
+    noise; labels as the signs of one. Its likelihood is a smooth function of K through 0. All other
+    parameters are at their best for each K, so that twice the fall of the log likelihood from its
+    maximum is χ² of one degree of freedom.
 
     Parameters
     ----------
@@ -233,16 +233,16 @@ def estimate_curvature(
     profile = ProcessProfile(process, z, diagonal)
     with estimators.few_threads(len(z), len(z)):
         profile.explore(0.0, ENDS, n_grid)
-        found = _summary(profile, level, rng if method == "bootstrap" else None)
+        found = _summary(
+            profile, level, profile.mean_square, rng if method == "bootstrap" else None
+        )
         scores = [process.score(*profile.fitted(u)) for u in profile.curve()[0]]
-    low, high = found["interval"]
-    found["interval"] = max(low, -1 / profile.radius**2), high
     scales = profile.scales(profile.points[profile.best()][1][len(process.bounds) :])
     metric = CurvedMetric(
         factor=scales[:, None] * factor, center=center, curvature=found["curvature"]
     )
-    kind = "labels" if labels else "numbers"
-    return _finished(profile, scores, found, profile.mean_square, kind, len(z), metric)
+    found |= {"kind": "labels" if labels else "numbers", "n_rows": len(z), "metric": metric}
+    return CurvatureEstimate(**found, profile=_curve(profile, scores))
 
 
 def _read_targets(y: Any) -> tuple[bool, Floats]:
@@ -281,7 +281,7 @@ def _shaped(
 
 
 def _summary(
-    profile: Profile, level: float, rng: np.random.RandomState | None = None
+    profile: Profile, level: float, size: float, rng: np.random.RandomState | None = None
 ) -> dict[str, Any]:
     """Return the maximum, its interval and p-value, by χ² or by draws at 0 and at χ²'s ends."""
     limit = float(stats.chi2.ppf(level, 1))
@@ -294,29 +294,20 @@ def _summary(
         limits = [float(np.quantile(drawn[u], level, method="higher")) for u in places]
         p = float((1 + (drawn[0.0] >= at_flat).sum()) / (1 + N_DRAWS))
         ends = [profile.crossing(lambda u: np.interp(u, places, limits), side) for side in (-1, 1)]
-    low, high = ends
+    bounds = (profile.least, np.inf)
+    low, high = (
+        e if u is None else profile.curvature(u) for u, e in zip(ends, bounds, strict=True)
+    )
+    K = profile.curvature(profile.best())
     return {
-        "curvature": profile.curvature(profile.best()), "p_value": p, "level": level,
-        "interval": (-np.inf if low is None else profile.curvature(low),
-                     np.inf if high is None else profile.curvature(high)),
-        "open_ends": (low is None, high is None),
+        "curvature": K, "p_value": p, "level": level, "interval": (low, high), "bend": size * K,
+        "bend_interval": (size * low, size * high), "open_ends": (ends[0] is None, ends[1] is None),
     }  # fmt: skip
 
 
-def _finished(
-    profile: Profile,
-    scores: Any,
-    found: dict[str, Any],
-    size: float,
-    kind: str,
-    n: int,
-    metric: Any,
-) -> CurvatureEstimate:
+def _curve(profile: Profile, scores: Any) -> CurvatureProfile:
     u, y = profile.curve()
-    curve = CurvatureProfile(np.array([profile.curvature(at) for at in u]), y, np.array(scores))
-    low, high = found["interval"]
-    bends = {"bend": size * found["curvature"], "bend_interval": (size * low, size * high)}
-    return CurvatureEstimate(**found, **bends, profile=curve, kind=kind, n_rows=n, metric=metric)
+    return CurvatureProfile(np.array([profile.curvature(at) for at in u]), y, np.array(scores))
 
 
 def _of_map(
@@ -343,6 +334,6 @@ def _of_map(
     profile = StressCurve(stress, inflation)
     with estimators.few_threads(len(stress.v), len(stress.v)):
         profile.explore(K, (max(K - reach, low), min(K + reach, high)), n_grid)
-        found = _summary(profile, level)
-    size, scores = float(np.square(stress.v).sum(axis=1).mean()), [np.nan] * len(profile.points)
-    return _finished(profile, scores, found, size, "dissimilarities", len(stress.v), None)
+        found = _summary(profile, level, float(np.square(stress.v).sum(axis=1).mean()))
+    found |= {"kind": "dissimilarities", "n_rows": len(stress.v), "metric": None}
+    return CurvatureEstimate(**found, profile=_curve(profile, [np.nan] * len(profile.points)))

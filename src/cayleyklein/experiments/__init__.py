@@ -6,15 +6,6 @@ from cayleyklein.experiments._statistics import PairedDifference, paired_differe
 from cayleyklein.experiments.problems import FULL, QUICK, Problem, Protocol, load_problem
 
 __all__ = [
-    "FULL",
-    "QUICK",
-    "Comparison",
-    "PairedDifference",
-    "Problem",
-    "Protocol",
-    "Reproduction",
-    "compare",
-    "load_problem",
-    "paired_difference",
-    "reproduce",
-]
+    "FULL", "QUICK", "Comparison", "PairedDifference", "Problem", "Protocol", "Reproduction",
+    "compare", "load_problem", "paired_difference", "reproduce",
+]  # fmt: skip

@@ -18,19 +18,6 @@ from cayleyklein.experiments.methods import BASELINE, COMPARED, METHODS, check_m
 from cayleyklein.experiments.problems import Problem, load_problem, repeated_splits
 from cayleyklein.tables import atomic
 
-PYTHON = """\
-from sklearn.model_selection import {splitter}, cross_val_score
-from cayleyklein import {kind}
-from cayleyklein.experiments import load_problem
-{imports}
-problem = {load}
-splits = {splitter}({n}, test_size={test_size:g}, random_state=0)
-for geometry in {geometries}:
-    model = {model}
-    scores = cross_val_score(model, problem.X, problem.y, cv=splits)
-    print(geometry, scores.mean(), scores.std(ddof=1) / len(scores) ** 0.5)
-"""
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -59,8 +46,10 @@ class Comparison:
     (True, 2)
     >>> print(found.tables()[0].title)
     wine: 178 rows, 13 columns, 3 classes
-    >>> print(found.to_python().splitlines()[4], found.to_html()[:15])
-    problem = load_problem('wine') <!DOCTYPE html>
+    >>> print(found.to_python().splitlines()[3].strip(), found.to_html()[:15])
+    load_problem('wine'), <!DOCTYPE html>
+    >>> found.overview().columns[1], found.curvatures["wine"].kind
+    ('best mean', 'labels')
     >>> found.write_report("wine.html")  # doctest: +SKIP
     """
 
@@ -111,23 +100,17 @@ class Comparison:
         return [report.dataset_table(p, self._on(p), curved[p.name]) for p in self.problems]
 
     def to_python(self) -> str:
-        """Return Python code that does the same on the first data set."""
-        problem, k = self.problems[0], self.n_neighbors
-        votes = "" if k is None else f', n_neighbors={k}, weights="uniform"'
-        is_class = problem.task == "class"
-        kind = "CurvedKNeighborsClassifier" if is_class else "CurvedKNeighborsRegressor"
-        model = f"{kind}(geometry=geometry{votes}, random_state=0)"
-        imports = ""
-        if hasattr(problem.X, "columns"):
-            imports = "from cayleyklein.tables import TableEncoder\n"
-            imports += "from sklearn.pipeline import make_pipeline\n"
-            model = f"make_pipeline(TableEncoder(), {model})"
-        known = ("auto", "flat", "elliptic", "hyperbolic", "learned", *["mixed"] * is_class)
-        return PYTHON.format(
-            imports=imports, model=model, kind=kind, geometries=str(known).replace("'", '"'),
-            splitter="StratifiedShuffleSplit" if is_class else "ShuffleSplit",
-            load=problem.code, n=self.n_splits, test_size=self.test_size,
-        )  # fmt: skip
+        """Return Python code that does the same."""
+        methods = [*dict.fromkeys(result["method"] for result in self.results)]
+        given = {"methods": methods, "n_neighbors": self.n_neighbors, "n_splits": self.n_splits}
+        options = "".join(f"    {name}={value!r},\n" for name, value in given.items())
+        data = "".join(f"    {problem.code},\n" for problem in self.problems)
+        return (
+            f"from cayleyklein.experiments import compare, load_problem\n\n"
+            f"data = [\n{data}]\nfound = compare(\n    data,\n{options}    "
+            f"test_size={self.test_size!r},\n)\nfor result in found.results:\n    "
+            f'print(result["dataset"], result["title"], result.get("accuracy", result.get("r2")))\n'
+        )
 
     def to_html(self) -> str:
         """Return the report as one page that needs no other file."""

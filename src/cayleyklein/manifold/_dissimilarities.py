@@ -37,13 +37,7 @@ def symmetric_dissimilarities(values: Floats, name: str = "X") -> Floats:
         )
     longest = check_dissimilarities(values, name)
     values = np.where(np.isnan(values), values.T, values)
-    apart = np.abs(values - values.T) > ASYMMETRY * longest
-    if apart.any():
-        i, j = np.argwhere(apart)[0].tolist()
-        raise InvalidInputError(
-            f"{name} must be symmetric, but the dissimilarities ({i}, {j}) and ({j}, {i}) are "
-            f"{values[i, j]:g} and {values[j, i]:g}; pass ({name} + {name}.T) / 2 if that is meant."
-        )
+    refuse_asymmetric(values, name, longest)
     own = np.flatnonzero(np.nan_to_num(np.diagonal(values)) > ASYMMETRY * longest)
     if len(own):
         raise InvalidInputError(
@@ -55,6 +49,16 @@ def symmetric_dissimilarities(values: Floats, name: str = "X") -> Floats:
     return np.asarray(symmetric)
 
 
+def refuse_asymmetric(values: Floats, name: str, largest: float) -> None:
+    apart = np.argwhere(np.abs(values - values.T) > ASYMMETRY * largest)
+    if len(apart):
+        i, j = apart[0].tolist()
+        raise InvalidInputError(
+            f"{name} must be symmetric, but the entries ({i}, {j}) and ({j}, {i}) are "
+            f"{values[i, j]:g} and {values[j, i]:g}; pass ({name} + {name}.T) / 2 if that is meant."
+        )
+
+
 def pair_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
     """Return weights (n, n) that are 0 for missing pairs and on the diagonal; None for all 1."""
     if weights is None and not missing.any():
@@ -62,20 +66,13 @@ def pair_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
     found = np.ones(missing.shape)
     if weights is not None:
         given = as_finite_array(weights, "weights")
+        expected = f"shape {missing.shape}, one for each pair of rows"
         if given.shape != missing.shape:
-            raise InvalidInputError(
-                f"weights must have shape {missing.shape}, one for each pair of rows; got "
-                f"{given.shape}."
-            )
+            raise InvalidInputError(f"weights must have {expected}; got {given.shape}.")
         if (given < 0).any():
             where = list_indices(np.argwhere(given < 0))
             raise InvalidInputError(f"weights is negative at {where}; a weight is 0 or more.")
-        apart = np.argwhere(np.abs(given - given.T) > ASYMMETRY * np.abs(given).max())
-        if len(apart):
-            where = list_indices(apart)
-            raise InvalidInputError(
-                f"weights must be symmetric, and differs at {where} from its transpose."
-            )
+        refuse_asymmetric(given, "weights", float(given.max()))
         found = (given + given.T) / 2
     found[missing] = 0.0
     np.fill_diagonal(found, 0.0)
