@@ -13,9 +13,9 @@ from cayleyklein.app._state import LAYERS, PlaneState, plural
 from cayleyklein.app._tiling import clipped
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary, CayleyKleinVoronoi, equivalent_balls
-from cayleyklein.geometry import line_intersections, measure, proximity_planes
+from cayleyklein.geometry import constructions, measure, proximity_planes
 from cayleyklein.plotting import outlines
-from cayleyklein.plotting.paths import Canvas, Loops, sample_boundaries, see_loops, spread
+from cayleyklein.plotting.paths import Canvas, sample_boundaries, see_loops
 from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_circle
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS
 
@@ -247,13 +247,12 @@ class Drafter:
         corners, depths = self.state.tiling.placed(self.metric)
         whole = (corners[..., 2] > 1e-3).all(axis=1)
         x = corners[whole][..., :2] / corners[whole][..., 2:]
-        ring, part = spread(np.full(x[..., 0].size, TILE_POINTS))
-        along = np.roll(x, -1, axis=1).reshape(-1, 2)[ring] - x.reshape(-1, 2)[ring]
-        xy = x.reshape(-1, 2)[ring] + (part / TILE_POINTS)[:, None] * along
-        seen = see_loops(canvas.view, Loops(xy, ring // x.shape[1]))
+        t = np.arange(TILE_POINTS)[:, None] / TILE_POINTS
+        sides = x[:, :, None] + t * (np.roll(x, -1, axis=1) - x)[:, :, None]
+        rings = sides.reshape(len(x), -1, 2)
         for shade in range(3):
             mine = depths[whole] % 3 == shade
-            canvas.areas(seen, mine, self.tone, 0.05 + 0.09 * shade)
+            canvas.rings(rings[mine], self.tone, 0.05 + 0.09 * shade)
         ends = clipped(corners.reshape(-1, 3), np.roll(corners, -1, axis=1).reshape(-1, 3))
         _, once = np.unique((ends[0] + ends[1]).round(5), axis=0, return_index=True)
         canvas.segments(ends[0][once], ends[1][once], self.tone, 1.2)
@@ -301,20 +300,15 @@ class Drafter:
             self._draw_projection(canvas, np.stack([p, q]))
 
     def _draw_cross(self, canvas: Canvas, p: Floats, q: Floats) -> None:
-        names, places = ["p", "q"], [p, q]
+        line = constructions.line_through(p, q)
+        path = outlines.line_path(self.metric, line, LINE_POINTS)
+        canvas.line(path, "ink", 1.6, (2, 3))
+        names, places = ["p", "q"], np.stack([p, q])
         if self.state.curvature < 0:
-            ends = line_intersections(self.metric.absolute.matrix, p, q)
-            P, Q = ((end[:2] / end[2]).real for end in ends)
-            # dense at the ends, where the other charts need it
-            t = (1 - np.cos(np.linspace(0, math.pi, LINE_POINTS))) / 2
-            canvas.line(P + t[:, None] * (Q - P), "ink", 1.6, (2, 3))
-            names, places = [*names, "P", "Q"], [*places, P, Q]
-            canvas.marks(np.stack([P, Q]), "ink", 5.0, marker="diamond")
-        elif canvas.view.chart == "klein":
-            far = FAR_OUT * (q - p) / np.linalg.norm(q - p)
-            canvas.line(np.stack([p - far, q + far]), "ink", 1.6, (2, 3))
-        at = canvas.view.to_screen(np.stack(places))
-        canvas.put(Shape("words", at, "ink", text=tuple(names)))
+            ends = path[[-1, 0] if (path[-1] - path[0]) @ (q - p) > 0 else [0, -1]]
+            names, places = [*names, "P", "Q"], np.concatenate([places, ends])  # P is beyond q
+            canvas.marks(ends, "ink", 5.0, marker="diamond")
+        canvas.put(Shape("words", canvas.view.to_screen(places), "ink", text=tuple(names)))
 
     def _draw_projection(self, canvas: Canvas, x: Floats) -> None:
         """Draw how a surface is projected from its centre to the plane (paper, figure 3)."""

@@ -179,6 +179,8 @@ class Canvas:
 
     def rings(self, x: Floats, color: str, alpha: float) -> None:
         """Fill polygons (m, n, 2) of equally many corners."""
+        if not len(x):
+            return
         loops = Loops(x.reshape(-1, 2), np.repeat(np.arange(len(x)), x.shape[1]))
         self.areas(see_loops(self.view, loops), np.ones(len(x), dtype=bool), color, alpha)
 
