@@ -3,6 +3,7 @@
 import re
 import urllib.parse
 
+import numpy as np
 import pytest
 from tests.app.browser import (
     browser,
@@ -726,6 +727,28 @@ def test_fit_and_its_results(learn, context, tmp_path):
     learn.click("#predict")
     settle(learn)
     assert learn.locator("#predictions td").all_inner_texts()[-2] == "1"
+
+
+def test_a_kernel_machine_of_numbers_is_fitted_and_saved(learn, tmp_path):
+    from cayleyklein.tables import load_model
+
+    rng = np.random.default_rng(0)
+    rows = (f"{a:.3f},{b:.3f},{a * b:.4f}\n" for a, b in rng.normal(size=(60, 2)))
+    (tmp_path / "numbers.csv").write_text("a,b,product\n" + "".join(rows))
+    learn.set_input_files("#csv", tmp_path / "numbers.csv")
+    settle(learn)
+    assert learn.inner_text("#table") == "60 rows, numbers to predict"
+    learn.select_option("#model", "kernel")
+    settle(learn)
+    assert "CurvedKernelRegressor" in learn.inner_text("#code")
+    start(learn)
+    assert ended(learn) == "Done."
+    assert learn.inner_text("#title-curved").startswith("Kernel machine")
+    assert "kernel in the" in learn.inner_text("#about-curved")
+    with learn.expect_download(timeout=60_000) as waiting:
+        start(learn, "model")
+    waiting.value.save_as(tmp_path / "numbers.ckm")
+    assert load_model(tmp_path / "numbers.ckm").target_ == "product"
 
 
 def test_results_on_a_phone(learn):
