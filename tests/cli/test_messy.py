@@ -80,7 +80,7 @@ def test_fit_says_what_each_column_became(command):
         id=np.arange(N), when=DAYS.strftime("%d.%m.%Y"), flag=RNG.random(N) > 0.5, same=1
     )
     _, said = accuracy(command, table)
-    assert "note: income: number; 1 missing cell becomes the median" in said
+    assert "note: income: number; 1 missing cell becomes an estimate, about the median" in said
     assert "1 cell is not a number, and counts among the missing ('unknown')" in said
     assert "  score: number\n" in said
     assert "note: id: not used: whole numbers that never repeat, an identifier" in said

@@ -61,7 +61,7 @@ def test_a_few_cells_that_are_no_numbers_are_missing(odd):
     with pytest.warns(UserWarning, match=f"Column 'a': 1 cell is not a number.*{odd}"):
         column, rows = encoded([*map(str, np.linspace(0, 7, 40)), odd])
     assert (column.kind, column.n_missing) == ("number", 1)
-    assert rows[-1, 0] == 3.5
+    assert 0 <= rows[-1, 0] <= 7  # an estimate
 
 
 def test_many_cells_that_are_no_numbers_make_categories():
@@ -268,8 +268,8 @@ def test_missing_cells_are_counted():
     assert encoder.missing(table) == {}
     filling = {column.name: column.filling for column in encoder.columns_}
     assert filling == {
-        "price": "the median, 2.5",
-        "when": "the median, 2024-01-03",
+        "price": "an estimate, about the median, 2.5",
+        "when": "an estimate, about the median, 2024-01-03",
         "colour": "the most frequent, red",
     }
 
@@ -436,7 +436,7 @@ def test_new_missing_cells_are_imputed(table):
     later = table.astype(object)
     later.loc[4] = [None, "unknown", "-", None, None]
     found = encoder.transform(later)
-    assert found[4, 0] == table["size"].median()
+    assert abs(found[4, 0] - table["size"].median()) < table["size"].std()
     np.testing.assert_array_equal(np.delete(found, 4, 0), np.delete(encoder.transform(table), 4, 0))
 
 

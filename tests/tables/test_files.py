@@ -23,6 +23,7 @@ TYPES = [
     "cayleyklein.columns.cells.CellFormat",
     "cayleyklein.columns.column.Column",
     "cayleyklein.columns.encoder.TableEncoder",
+    "cayleyklein.columns.gaps.Gaps",
     "numpy.dtype",
 ]
 

@@ -24,7 +24,7 @@ class Column:
     cells : CellFormat
         How its cells are written.
     fill : float, str or None
-        What a missing cell becomes: the median, or the most frequent category.
+        The median, or the most frequent category, which a missing one becomes.
     categories, rare : tuple of str
         Categories with their own number, or in their order, and rare ones that share one.
     levels : tuple of tuples of float
@@ -39,9 +39,9 @@ class Column:
     >>> encoder = TableEncoder().fit(pd.DataFrame({"length": ["1.5", None, "2.5"]}))
     >>> length = encoder.columns_[0]
     >>> print(length)
-    length: number; 1 missing cell becomes the median, 2
+    length: number; 1 missing cell becomes an estimate, about the median, 2
     >>> length.encode(pd.Series(["3", None])).tolist(), length.to_dict()["kind"]
-    ([[3.0], [2.0]], 'number')
+    ([[3.0], [nan]], 'number')
     >>> length.is_missing(pd.Series(["3", "unknown", None]))
     array([False,  True,  True])
     """
@@ -76,17 +76,19 @@ class Column:
         return [] if self.kind == "unused" else [self.name]
 
     def encode(self, values: Any) -> Floats:
-        """Return the cells of a later table as numbers, of shape (n, n_features)."""
+        """Return the cells of a later table as numbers, of shape (n, n_features).
+
+        A missing number, date or ordered category is NaN.
+        """
         if self.kind in ("number", "date"):
-            floats = self.cells.floats(values)[:, None]
-            return np.where(np.isnan(floats), float(self.fill or 0), floats)
+            return self.cells.floats(values)[:, None]
         words = self._words(values)
         if self.kind == "text":
             return np.asarray(self.encoder.transform(words.fillna("")), dtype=np.float64)
         places = self.places(values)
         if self.kind == "ordered":
-            fill = self.categories.index(str(self.fill))
-            return np.where(places < 0, fill, places)[:, None].astype(np.float64)
+            unknown = words.isna().to_numpy() | (places < 0)
+            return np.where(unknown, np.nan, places)[:, None]
         if self.levels:
             return np.array(self.levels)[places]
         n = len(self.categories) + bool(self.rare)
@@ -123,14 +125,15 @@ class Column:
         if self.kind == "category":
             return f"the most frequent, {self.fill}"
         if self.kind == "ordered":
-            return f"the median, {self.fill}"
+            return f"an estimate, about the median, {self.fill}"
         if self.kind not in ("number", "date"):
             return ""
         median = float(self.fill or 0)
         if self.kind == "number":
-            return f"the median, {median:.6g}"
+            return f"an estimate, about the median, {median:.6g}"
         is_time = 0 <= median < 1
-        return "the median" + ("" if is_time else f", {timestamps(np.array([median])).date[0]}")
+        shown = "" if is_time else f", {timestamps(np.array([median])).date[0]}"
+        return f"an estimate, about the median{shown}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""

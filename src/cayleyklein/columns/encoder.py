@@ -20,6 +20,7 @@ from cayleyklein._typing import Bools, Floats, Texts
 from cayleyklein._validation import as_count
 from cayleyklein.columns import means
 from cayleyklein.columns.column import Column
+from cayleyklein.columns.gaps import Gaps
 from cayleyklein.columns.uses import as_table, fit_columns
 from cayleyklein.exceptions import InvalidInputError
 
@@ -30,11 +31,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     r"""Turn a table into rows of numbers.
 
     Numbers keep their values, dates become days since 1970, and ordered categories their
-    positions; missing ones become the median. Up to four other categories are one-hot encoded. Of
-    more, each becomes its mean target (scikit-learn's ``TargetEncoder``) if `fit` is given targets
-    and that is fewer numbers; else the rare ones share one. A missing one becomes the most
-    frequent. Long text becomes its leading components (skrub's ``StringEncoder``). Constants, empty
-    columns, copies and identifiers are left out. All columns of an array of numbers are numbers.
+    positions; missing ones become what the other columns let expect, and where a gap tells
+    something about the target, it is a number, too. Up to four other categories are one-hot
+    encoded. Of more, each becomes its mean target if `fit` is given targets and that is fewer
+    numbers; else the rare ones share one. A missing one becomes the most frequent. Long text
+    becomes its leading components (skrub's ``StringEncoder``). Constants, empty columns, copies and
+    identifiers are left out. All columns of an array of numbers are numbers.
 
     Parameters
     ----------
@@ -50,6 +52,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns_ : list of Column
         The encoding of each column of the table.
+    gaps_ : object
+        How missing numbers are filled.
     n_features_in_, n_features_out_ : int
     feature_names_in_ : ndarray of str
         Only where the columns of X have names.
@@ -68,7 +72,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> TableEncoder().fit_transform(table).shape
     (3, 3)
     >>> print(*encoder.columns_, sep="\n")
-    price: number in $; 1 missing cell becomes the median, 10.25
+    price: number in $; 1 missing cell becomes an estimate, about the median, 10.25
     colour: 2 categories, one number for each of blue, red
     >>> encoder.transform(table[:2]).tolist()
     [[12.5, 0.0, 1.0], [10.25, 1.0, 0.0]]
@@ -106,7 +110,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Weights of the rows: a weight of 2 counts as two rows in medians and mean targets.
         """
-        self._fit(X, y, sample_weight)
+        self._fit_rows(X, y, sample_weight)
         return self
 
     def fit_transform(
@@ -122,19 +126,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats | None]:
         """Fit; return rows to learn from, and to search in where they are others."""
         table, targets, weights = self._fit(X, y, sample_weight)
-        rows = self._encoded(table)
+        rows = self._numbers(table)
+        self.gaps_ = Gaps.of(rows, weights, targets)
         if targets is None or not any(column.levels for column in self._used()):
-            return rows, None
-        folds = means.folds_of(table, targets, weights)
-        parts: list[Floats] = []
+            return self.gaps_.fill(rows), None
+        folds, taught, start = means.folds_of(table, targets, weights), rows.copy(), 0
         for column in self._used():
-            values, start = table[column.name], sum(part.shape[1] for part in parts)
+            end = start + len(column.feature_names)
             if column.levels:
-                given = (column.places(values), targets, weights, len(column.categories), folds)
-                parts.append(means.means_of_others(*given))
-            else:
-                parts.append(rows[:, start : start + len(column.feature_names)])
-        return np.hstack(parts), rows
+                codes, n_levels = column.places(table[column.name]), len(column.categories)
+                others = means.means_of_others(codes, targets, weights, n_levels, folds)
+                taught[:, start:end] = others
+            start = end
+        return self.gaps_.fill(taught), self.gaps_.fill(rows)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats | None, Floats]:
         """Fit; return the table, the targets (n, t) and the weights."""
@@ -176,6 +180,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._encoded(self._table(X))
 
     def _encoded(self, table: Any) -> Floats:
+        return self.gaps_.fill(self._numbers(table))
+
+    def _numbers(self, table: Any) -> Floats:
         return np.hstack([column.encode(table[column.name]) for column in self._used()])
 
     def get_feature_names_out(self, input_features: Any = None) -> Texts:
@@ -184,6 +191,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         with naming("input_features"):
             _check_feature_names_in(self, input_features)
         names = [name for column in self._used() for name in column.feature_names]
+        names += [f"{names[at]} missing" for at in self.gaps_.telling]
         return np.array(names, dtype=object)
 
     def by_column(self, values: Floats) -> tuple[Texts, Floats]:
@@ -191,17 +199,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         used = self._used()
         starts = np.cumsum([0, *(len(column.feature_names) for column in used)])[:-1]
         names = np.array([column.name for column in used], dtype=object)
-        return names, np.add.reduceat(values, starts, axis=-1)
+        return names, np.add.reduceat(self.gaps_.add_up(values), starts, axis=-1)
 
     @property
     def n_features_out_(self) -> int:
         """The number of columns of the encoded rows."""
         return len(self.get_feature_names_out())
 
-    def _table(self, X: Any, owner: Any = None) -> Any:
-        """Return a table with the columns that are used; `owner` is named in messages."""
+    def _table(self, X: Any, said: str = "TableEncoder") -> Any:
+        """Return a table with the columns that are used, for what is `said` in messages."""
         check_is_fitted(self, "columns_")
-        table, said = as_table(X), type(owner or self).__name__
+        table = as_table(X)
         known = hasattr(self, "feature_names_in_")
         if not has_names(X) or not known:
             if table.shape[1] != self.n_features_in_:

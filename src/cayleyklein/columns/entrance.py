@@ -26,6 +26,8 @@ class TableInput:
     metric: Any
     encoder_: TableEncoder | Gaps | None = None
     """How columns became numbers; None where X held numbers without gaps."""
+    _encoding: TableEncoder | None = None  # how to encode any X
+    _said: str = ""  # another name in messages
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -34,16 +36,22 @@ class TableInput:
 
     def _by_column(self, values: Floats) -> tuple[AnyArray, Floats]:
         """Add up values (…, d), one for each number of a row, by columns of X; with their names."""
-        names = getattr(self, "feature_names_in_", None)
         if isinstance(self.encoder_, TableEncoder):
             return self.encoder_.by_column(values)
         if isinstance(self.encoder_, Gaps):
-            d, told = len(self.encoder_.median), self.encoder_.telling
-            values, indicators = values[..., :d].copy(), values[..., d:]
-            values[..., told] += indicators
+            values = self.encoder_.add_up(values)
+        names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{j}" for j in range(values.shape[-1])])
         return names, values
+
+    def _shares_by_column(self, shares: Floats) -> tuple[AnyArray, Floats]:
+        """Add up shares (k, d) of distances by columns of X; their absolute values add up to 1."""
+        names, found = self._by_column(shares)
+        if self.encoder_ is not None:  # signs within a column cancel
+            totals = np.abs(found).sum(axis=-1, keepdims=True)
+            found = found / np.where(totals > 0, totals, 1.0)
+        return names, found
 
     def _column_shares(self, values: Floats) -> Floats:
         """Add up values (d,) by columns of X; 0 for columns that are not used."""
@@ -62,7 +70,7 @@ def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) ->
         )
     if not reset:
         rows = query_rows(estimator, X)
-    elif holds_words(X):
+    elif estimator._encoding is not None or holds_words(X):
         rows = as_table(X)
         with naming("X"):
             validate_data(estimator, X, skip_check_array=True)
@@ -91,12 +99,15 @@ def encoded_rows(
         adds = estimator.metric is None  # a metric that is given has its number of columns
         estimator.encoder_ = Gaps.of(rows, weights, means.as_numbers(target) if adds else None)
         return estimator.encoder_.fill(rows), None
-    plain = [name for name in rows if rows[name].dtype.kind in "iuf"]
-    named = [n for n in rows if rows[n].dtype == "category" and not rows[n].dtype.ordered]
-    kinds = dict.fromkeys(plain, "number") | dict.fromkeys(named, "category")
-    encoder = TableEncoder(kinds=kinds)
+    encoder = estimator._encoding
+    if encoder is None:
+        plain = [name for name in rows if rows[name].dtype.kind in "iuf"]
+        named = [n for n in rows if rows[n].dtype == "category" and not rows[n].dtype.ordered]
+        encoder = TableEncoder(
+            kinds=dict.fromkeys(plain, "number") | dict.fromkeys(named, "category")
+        )
     found = encoder._fit_rows(X, target, weights)
-    for column in encoder.columns_:
+    for column in encoder.columns_ if estimator._encoding is None else ():
         if column.kind == "unused" and "every cell" not in column.text:
             warnings.warn(f"Column {column}.", stacklevel=5)
     estimator.encoder_ = encoder
@@ -107,7 +118,7 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     """Return rows of a fitted estimator: checked, encoded and without gaps."""
     encoder = getattr(estimator, "encoder_", None)
     if isinstance(encoder, TableEncoder):
-        return encoder._encoded(encoder._table(X, estimator))
+        return encoder._encoded(encoder._table(X, estimator._said or type(estimator).__name__))
     takes = isinstance(estimator, TableInput)
     finite = "allow-nan" if takes else True
     rows: Floats = check_data(estimator, X, order="C", reset=False, ensure_all_finite=finite)

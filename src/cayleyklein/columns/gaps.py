@@ -8,9 +8,10 @@ import numpy as np
 from scipy.special import fdtrc
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.columns.means import weighted_median
+from cayleyklein.columns.means import row_count, weighted_median
 
-MOST_COLUMNS = 300  # beyond, a missing number becomes the median
+MOST_COLUMNS = 300  # beyond, or with fewer rows than this, a missing number becomes the median
+FEWEST_FITTED = 30
 MOST_ENTRIES = 1_000_000  # of rows, evenly spaced, that teach how columns go together
 CLIPPED_AT = 3.0  # standard deviations from the median
 LEAST_SHRINKAGE = 0.02  # of correlations to 0
@@ -46,14 +47,15 @@ class Gaps:
             known, share = X[~gone, j], weights[~gone]
             if len(known):
                 median[j] = weighted_median(known, share)
-                spread = np.sqrt(share @ (known - median[j]) ** 2 / share.sum())
-                scale[j] = spread if 0 < spread < np.inf else 1.0
+                largest = np.abs(known - median[j]).max() or 1.0  # squares of 1e200 overflow
+                away = (known - median[j]) / largest
+                scale[j] = largest * np.sqrt(share @ away**2 / share.sum()) or 1.0
         telling = np.empty(0, dtype=np.int64)
         if targets is not None:
             p = [chance(gone, targets[kept], weights) for gone in missing.T]
             telling = np.flatnonzero(np.array(p) < TELLING)
         found = cls(median, scale, None, telling)
-        if 1 < X.shape[1] <= MOST_COLUMNS:
+        if 1 < X.shape[1] <= MOST_COLUMNS and len(X) >= FEWEST_FITTED:
             every = -(-X.size // MOST_ENTRIES)
             precision = _precision(found._standardised(X[::every]), weights[::every])
             found = cls(median, scale, precision, telling)
@@ -63,6 +65,12 @@ class Gaps:
     def n_columns(self) -> int:
         """The number of columns of filled rows."""
         return len(self.median) + len(self.telling)
+
+    def add_up(self, values: Floats) -> Floats:
+        """Add values (…, n_columns) of telling gaps to those of their columns (…, d)."""
+        found = values[..., : len(self.median)].copy()
+        found[..., self.telling] += values[..., len(self.median) :]
+        return found
 
     def fill(self, X: Floats) -> Floats:
         """Return rows (n, d) without gaps, and a number for each telling gap."""
@@ -105,7 +113,7 @@ def filled(Z: Floats, precision: Floats) -> Floats:
 
 def _precision(Z: Floats, weights: Floats) -> Floats:
     """Return the inverse covariance (d, d) of standardised rows with gaps, about 0."""
-    n, d = Z.shape
+    n, d = row_count(weights), Z.shape[1]
     share, missing = weights / weights.sum(), np.isnan(Z)
     shrinkage = LEAST_SHRINKAGE + d / (n + d)
     rows, added = np.where(missing, 0.0, Z), np.zeros(d)
@@ -120,7 +128,7 @@ def _precision(Z: Floats, weights: Floats) -> Floats:
 
 def chance(gone: Floats, targets: Floats, weights: Floats) -> float:
     """Return the smallest p-value, over targets, that rows with and without a gap differ."""
-    n, size, mass = len(gone), weights @ gone, weights.sum()
+    n, size, mass = row_count(weights), weights @ gone, weights.sum()
     if not 0 < size < mass:
         return 1.0
     mean = weights @ targets / mass

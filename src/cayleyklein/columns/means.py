@@ -30,6 +30,13 @@ def weighted_median(values: AnyArray, weights: Floats) -> float:
     return float(np.mean(values[order[np.minimum(places, len(order) - 1)]]))
 
 
+def row_count(weights: Floats) -> float:
+    """Return the number of rows: a weight of twice the least is two, where weights are counts."""
+    counts = weights / weights.min()
+    whole = np.allclose(counts, np.rint(counts), rtol=1e-9)
+    return float(counts.sum()) if whole else float(len(weights))
+
+
 def as_numbers(y: AnyArray) -> Floats:
     """Return targets (n, t): numbers, or indicators of classes, of two classes one."""
     if y.dtype.kind == "f":
@@ -109,7 +116,7 @@ def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights:
         return False
     if CODE_NAME.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name)):
         return True
-    n, k = len(numbers), len(levels)
+    n, k = row_count(weights), len(levels)
     if targets is None or k > MOST_CODES or n < ROWS_PER_CODE * k:
         return False
     scaled = (numbers - numbers.mean()) / numbers.std()

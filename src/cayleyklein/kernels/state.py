@@ -49,7 +49,8 @@ def restore_kernel(
     if set(state["weights"]) - set(PARTS) or isinstance(given.X, tuple):
         raise InvalidInputError("the parts of its sum are not known")
     ranks = NormalScores(*map(tuple, state["ranks"])) if state["ranks"] else None
-    X = given.X if ranks is None else ranks.transform(given.X)
+    seen = given if ranks is None else given.mapped(ranks.transform)
+    X: Any = seen.X
     machines, known = {}, cast(Metric, metric)
     for name, each in state["machines"].items():
         columns = each["column_weights"]
@@ -67,7 +68,6 @@ def restore_kernel(
         task = NumberSum(**state["task"])
         for name in ERRORS:
             setattr(model, name, state["errors"][name])
-    seen = GivenRows(X, given.target, given.weights, given.n_columns, given.classes)
     k = state["n_neighbors"]
     voters = {
         name: model._make_voters(seen, standard_metric(seen) if name == "plain" else known)

@@ -250,7 +250,7 @@ default="auto"
             index = cast(SearchIndex, self._searcher)
             found = index.nearest(queries, candidates_of(self.weights, k), self.n_jobs)
             return explanations(
-                queries, fitted, self.metric_, self.classes_, self._by_column,
+                queries, fitted, self.metric_, self.classes_, self._shares_by_column,
                 self._table.ballots(found, k), found.distances, self._table.answers(found, k),
             )  # fmt: skip
 

@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ TRUSTED = {  # the objects that a file may hold: what an encoder of tables is ma
     "cayleyklein.columns.cells.CellFormat",
     "cayleyklein.columns.column.Column",
     "cayleyklein.columns.encoder.TableEncoder",
+    "cayleyklein.columns.gaps.Gaps",
     "sklearn.decomposition._truncated_svd.TruncatedSVD",
     "sklearn.feature_extraction.text.TfidfTransformer",
     "sklearn.feature_extraction.text.TfidfVectorizer",
@@ -229,7 +231,8 @@ def state_of(model: TableModel) -> State:
         "metric": metric_state(model.metric_),
         "n_neighbors": None if is_kernel else int(model.estimator_.n_neighbors_),
         "kernel": kernel_state(model.estimator_) if is_kernel else None,
-        "rows": given.X,
+        "rows": given.X if is_kernel else given.places,
+        "searched": given.searched if is_kernel else None,
         "weights": given.weights if np.ptp(given.weights) else None,
         "targets": np.asarray(given.target, dtype=np.int64 if is_class else np.float64),
         "classes": model.classes_.tolist() if is_class else None,
@@ -248,6 +251,8 @@ def model_of(state: State) -> TableModel:
     parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]
     kind, several = METRICS[learned["kind"]]
     metric = kind(parts, learned["numbers"]) if several else parts[0]
+    if not np.isfinite(state["rows"]).all():
+        raise InvalidInputError("its rows have gaps")
     if state["task"] == "class":
         targets = np.asarray(state["classes"])[targets]
     if state["kernel"] is None:
@@ -258,6 +263,7 @@ def model_of(state: State) -> TableModel:
         rows = GivenRows.read(
             estimator, state["rows"], targets, state["weights"], numeric=state["task"] == "number"
         )
+        rows = replace(rows, searched=state["searched"])
         restore_kernel(estimator, state["kernel"], rows, metric)
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")
@@ -266,7 +272,10 @@ def model_of(state: State) -> TableModel:
         raise InvalidInputError("the columns do not make the rows of the neighbours")
     if numbers.dtype.kind != "i" or numbers.shape != (estimator.n_samples_fit_,):
         raise InvalidInputError("the row numbers are not one for each row")
-    model._take(encoder, estimator, dict(state["learned"]), numbers)
+    estimator.encoder_, estimator.n_features_in_ = encoder, encoder.n_features_in_
+    if hasattr(encoder, "feature_names_in_"):
+        estimator.feature_names_in_ = encoder.feature_names_in_
+    model._take(estimator, dict(state["learned"]), numbers)
     if state["target"] is not None:
         model.target_ = str(state["target"])
     if isinstance(state["target_cells"], CellFormat):

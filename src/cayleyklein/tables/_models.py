@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import check_numbers, encode_classes, naming
 from cayleyklein._typing import AnyArray, Floats
@@ -96,13 +95,11 @@ default="auto"
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each row of a table."""
-        rows = self._rows(X)
-        return cast(AnyArray, self.estimator_.predict(rows))
+        return cast(AnyArray, self._fitted(X).predict(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the share of the votes for each class, in the order of ``classes_``."""
-        rows = self._rows(X)
-        return cast(Floats, self.estimator_.predict_proba(rows))
+        return cast(Floats, self._fitted(X).predict_proba(X))
 
 
 class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
@@ -173,7 +170,6 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     @property
     def has_std(self) -> bool:
         """Whether `predict` can return standard deviations, as `model` decides."""
-        check_is_fitted(self, "estimator_")
         return "return_std" in inspect.signature(self.estimator_.predict).parameters
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -181,19 +177,17 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
 
         Means of neighbours have none; see ``has_std``.
         """
-        rows = self._rows(X)
         if return_std and not self.has_std:
             raise InvalidInputError(
                 "return_std=True needs a model with standard deviations; neighbours have none."
             )
-        return self.estimator_.predict(rows, **({"return_std": True} if return_std else {}))
+        return self._fitted(X).predict(X, **({"return_std": True} if return_std else {}))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the ends of intervals that hold a new number with a given probability.
 
         As :meth:`cayleyklein.CurvedKernelRegressor.predict_interval`; only with model="kernel".
         """
-        rows = self._rows(X)
         if not self.has_std:
             raise InvalidInputError('Neighbours give no intervals; take model="kernel".')
-        return cast(tuple[Floats, Floats], self.estimator_.predict_interval(rows, level))
+        return cast(tuple[Floats, Floats], self.estimator_.predict_interval(X, level))

@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import as_weights, restore_on_error
+from cayleyklein._estimators import restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import as_choice, as_count, require
+from cayleyklein._validation import as_choice, as_count
 from cayleyklein.columns.encoder import TableEncoder
+from cayleyklein.columns.entrance import query_rows
 from cayleyklein.columns.uses import as_table
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
+from cayleyklein.learning.rows import distinct_rows
 from cayleyklein.metrics.combined import terms_of
 from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.prediction import (
@@ -67,6 +69,9 @@ class TablePredictor(EstimatorCard):
     """Base of the predictors of tables, before BaseEstimator."""
 
     task: ClassVar[str]
+    encoder_: TableEncoder
+    metric_: Any
+    classes_: AnyArray
 
     def __init__(
         self,
@@ -109,10 +114,11 @@ class TablePredictor(EstimatorCard):
         """
         table = as_table(X)
         target, n, index = self._checked(y, len(table)), len(table), np.asarray(table.index)
-        encoder = TableEncoder(max_categories=self.max_categories, kinds=self.kinds, drop=self.drop)
-        weights = None if sample_weight is None else as_weights(sample_weight, target)
-        rows, _ = encoder._fit_rows(X, target, weights)
-        estimator = self._estimator().fit(rows, target, weights)
+        estimator = self._estimator()
+        estimator._encoding = TableEncoder(
+            max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
+        )
+        estimator.fit(X, target, sample_weight)
         learner, selection = getattr(estimator, "learner_", None), estimator.selection_
         parts = terms_of(estimator.metric_)
         learned = {
@@ -121,12 +127,12 @@ class TablePredictor(EstimatorCard):
             "weights": [float(weight) for _, weight in parts],
             "n_iter": int(getattr(learner, "n_iter_", 0)),
             "n_rows": int(getattr(learner, "n_samples_learned_", n)),
-            "n_distinct": n - int(require("pandas", "cli").DataFrame(rows).duplicated().sum()),
+            "n_distinct": len(distinct_rows(estimator._given.X)[0]),
             "selection": str(selection or ""),
             "chosen": getattr(selection, "chosen", ""),
         }
         numbers = index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(n)
-        return self._take(encoder, estimator, learned, numbers)
+        return self._take(estimator, learned, numbers)
 
     def _estimator(self, **given: Any) -> Any:
         """Return the inner estimator with the parameters of this one, but for those given."""
@@ -153,21 +159,20 @@ class TablePredictor(EstimatorCard):
     def _as_target(self, y: Any) -> AnyArray:
         raise NotImplementedError
 
-    def _take(
-        self, encoder: TableEncoder, estimator: Any, learned: dict[str, Any], numbers: Ints
-    ) -> Self:
-        self.encoder_, self.estimator_, self.learned_ = encoder, estimator, learned
-        self.metric_, self.row_numbers_ = estimator.metric_, numbers
-        self.n_features_in_ = encoder.n_features_in_
-        if hasattr(encoder, "feature_names_in_"):
-            self.feature_names_in_ = encoder.feature_names_in_
-        if self.task == "class":
-            self.classes_ = estimator.classes_
+    def _take(self, estimator: Any, learned: dict[str, Any], numbers: Ints) -> Self:
+        self.estimator_, self.learned_, self.row_numbers_ = estimator, learned, numbers
+        estimator._said = type(self).__name__
+        for name in ("encoder_", "metric_", "n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
         return self
 
-    def _rows(self, X: Any) -> Floats:
+    def _fitted(self, X: Any) -> Any:
+        """Return the fitted estimator for the rows X."""
         check_is_fitted(self, "estimator_")
-        return self.encoder_._encoded(self.encoder_._table(X, self))
+        if X is None:
+            raise InvalidInputError("X is None; expected a table.")
+        return self.estimator_
 
     @property
     def targets_(self) -> AnyArray:
@@ -177,13 +182,11 @@ class TablePredictor(EstimatorCard):
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of classes, or R² of numbers."""
-        rows = self._rows(X)
-        return float(self.estimator_.score(rows, y, sample_weight))
+        return float(self._fitted(X).score(X, y, sample_weight))
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[Floats, Ints]:
         """Return the distances and positions of the nearest neighbours, nearest first."""
-        found = self.estimator_.kneighbors(self._rows(X), n_neighbors)
-        return cast(tuple[Floats, Ints], found)
+        return cast(tuple[Floats, Ints], self._fitted(X).kneighbors(X, n_neighbors))
 
     def explain(self, X: Any) -> list[TableExplanation]:
         """Say why rows are predicted as they are: the rows that count, and why they are near.
@@ -192,19 +195,17 @@ class TablePredictor(EstimatorCard):
         the fitted table, and ``missing``: which cells of the row were missing. For numbers
         ``labels`` are those of the neighbours, and there are no classes.
         """
-        rows = self._rows(X)
-        gaps = self.encoder_._is_missing(self.encoder_._table(X, self))
-        if isinstance(self.estimator_, KERNELS):
-            found = [self._effects(row) for row in rows]
+        estimator = self._fitted(X)
+        table = self.encoder_._table(X, type(self).__name__)
+        if isinstance(estimator, KERNELS):
+            found = [self._effects(row) for row in query_rows(estimator, X)]
+        elif self.task == "class":
+            found = estimator.explain(table)
         else:
-            found = self.estimator_.explain(rows) if self.task == "class" else self._reasons(rows)
+            found = self._reasons(query_rows(estimator, X))
         every = []
-        for why, missing in zip(found, gaps, strict=True):
-            names, columns = self.encoder_.by_column(why.columns)
-            totals = np.abs(columns).sum(axis=1, keepdims=True)  # signs within a column cancel
-            columns = columns / np.where(totals > 0, totals, 1.0)
-            near = self.row_numbers_[why.rows]
-            values = vars(why) | {"rows": near, "columns": columns, "names": names}
+        for why, missing in zip(found, self.encoder_._is_missing(table), strict=True):
+            values = vars(why) | {"rows": self.row_numbers_[why.rows]}
             every.append(TableExplanation(**values, missing=missing))
         return every
 
@@ -221,8 +222,14 @@ class TablePredictor(EstimatorCard):
             none if shares is None else self.classes_, near, why.labels[: len(near)],
             self.metric_.distance(query, some, outside="inf"),
             why.effects[: len(near)] / np.abs(why.effects).sum(),
-            self.metric_.column_shares(np.broadcast_to(query, some.shape), some), none,
+            *self._columns(query, some),
         )  # fmt: skip
+
+    def _columns(self, query: Floats, some: Floats) -> tuple[Floats, AnyArray]:
+        """Return the shares of columns in the distances of a row to some, and their names."""
+        shares = self.metric_.column_shares(np.broadcast_to(query, some.shape), some)
+        names, columns = self.estimator_._shares_by_column(shares)
+        return columns, names
 
     def _reasons(self, rows: Floats) -> list[Explanation]:
         """Explain means of numbers; a point of equal rows is named by the first of them."""
@@ -236,27 +243,27 @@ class TablePredictor(EstimatorCard):
         for query, mine, far, vote in zip(rows, at, found.distances, votes, strict=True):
             order = np.argsort(-vote, kind="stable")[: np.count_nonzero(vote)]
             near = means.points.rows[mine[order]]
-            some = estimator._given.X[near]
-            columns = self.metric_.column_shares(np.broadcast_to(query, some.shape), some)
-            vote = vote[order] / vote.sum()
-            values = target[mine[order], 0]
-            why.append(
-                Explanation(
-                    vote @ values, none, none, near, values, far[order], vote, columns, none
-                )
-            )
+            columns = self._columns(query, estimator._given.places[near])
+            vote, values = vote[order] / vote.sum(), target[mine[order], 0]
+            of_row = (vote @ values, none, none, near, values, far[order], vote, *columns)
+            why.append(Explanation(*of_row))
         return why
 
     def feature_weights(self) -> dict[str, float]:
         """Return the share of each column of the table in the distances, largest first."""
         check_is_fitted(self, "estimator_")
-        if isinstance(self.estimator_, KERNELS):
-            weights = self.estimator_.feature_weights()
+        estimator = self.estimator_
+        if isinstance(estimator, KERNELS):
+            shares = estimator.feature_weights()
         else:
-            weights = self.metric_.feature_weights(self.estimator_._given.X)
-        names, shares = self.encoder_.by_column(weights)
-        order = np.argsort(-shares, kind="stable")
-        return {str(names[at]): float(shares[at]) for at in order}
+            weights = self.metric_.feature_weights(estimator._given.X)
+            shares = estimator._column_shares(weights)
+        used = [
+            (column.name, float(share))
+            for column, share in zip(self.encoder_.columns_, shares, strict=True)
+            if column.kind != "unused"
+        ]
+        return dict(sorted(used, key=lambda pair: -pair[1]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
