@@ -111,7 +111,8 @@ def test_mistakes(houses, command, monkeypatch, arguments, message):
 def test_the_task_can_be_given(command):
     table = pd.DataFrame({"x": RNG.normal(size=60), "stars": np.arange(60) % 5 + 1})
     table.to_csv("t.csv", index=False)
-    assert "5 classes" in command("fit", "t.csv", "-t", "stars", "-g", "flat", "-o", "m.ckm").out
+    first = command("fit", "t.csv", "-t", "stars", "-g", "flat", "-o", "m.ckm")
+    assert "5 classes" in first.out, first.err
     as_number = command(
         "fit", "t.csv", "-t", "stars", "-g", "flat", "-o", "m.ckm", "--task", "number"
     )

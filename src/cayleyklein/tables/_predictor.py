@@ -198,21 +198,21 @@ class TablePredictor(EstimatorCard):
         estimator = self._fitted(X)
         table = self.encoder_._table(X, type(self).__name__)
         if isinstance(estimator, KERNELS):
-            found = [self._effects(row) for row in query_rows(estimator, X)]
+            reasons = estimator.explain(table)
+            found = list(map(self._effects, query_rows(estimator, table), reasons))
         elif self.task == "class":
             found = estimator.explain(table)
         else:
-            found = self._reasons(query_rows(estimator, X))
+            found = self._reasons(query_rows(estimator, table))
         every = []
         for why, missing in zip(found, self.encoder_._is_missing(table), strict=True):
             values = vars(why) | {"rows": self.row_numbers_[why.rows]}
             every.append(TableExplanation(**values, missing=missing))
         return every
 
-    def _effects(self, row: Floats) -> Explanation:
+    def _effects(self, row: Floats, why: Any) -> Explanation:
         """Explain a kernel machine by the rows with the largest effects; votes are signed."""
         estimator = self.estimator_
-        why = estimator.explain(row)
         near, none = why.rows[:EXPLAINING_ROWS], np.empty(0)
         seen = estimator._seen_rows(np.vstack([row, estimator._given.X[near]]))
         query, some = seen[0], seen[1:]
@@ -250,13 +250,18 @@ class TablePredictor(EstimatorCard):
         return why
 
     def feature_weights(self) -> dict[str, float]:
-        """Return the share of each column of the table in the distances, largest first."""
+        """Return the share of each column of the table in the distances, largest first.
+
+        All are 0 where the metric is: no column helped to tell the targets apart.
+        """
         check_is_fitted(self, "estimator_")
         estimator = self.estimator_
         if isinstance(estimator, KERNELS):
             shares = estimator.feature_weights()
         else:
-            weights = self.metric_.feature_weights(estimator._given.X)
+            weights, rows = np.zeros(self.metric_.dimension), estimator._given.X
+            if self.metric_.distance(rows[:1], rows).any():
+                weights = self.metric_.feature_weights(rows)
             shares = estimator._column_shares(weights)
         used = [
             (column.name, float(share))
