@@ -195,8 +195,8 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
 
         Its edges are geodesics; it is the regular triangulation of :func:`equivalent_balls`. The
         ball of the metric around a simplex's center through its corners contains no other point.
-        Where the domain has no such ball there is no simplex: in curved geometries a part of the
-        points' convex hull may stay uncovered.
+        Where the domain has no such ball there is no simplex: a part of the points' convex hull may
+        stay uncovered.
         """
         if self.order > 1:
             raise NotRepresentableError(

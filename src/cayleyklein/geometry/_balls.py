@@ -294,9 +294,8 @@ def ball_from_ellipsoid(
 ) -> Ball:
     """Return the ball of the metric that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
-    The diameter of a ball through μ is an axis of its ellipsoid, so the ball's centre is the
-    geodesic midpoint of that axis, and its radius half the axis's length. Raises
-    NotRepresentableError for an ellipsoid that is not a ball: matrices that differ by more than
+    Its centre is the geodesic midpoint of the ellipsoid's axis through μ, and its radius half of
+    that axis. Raises NotRepresentableError where the matrices of ball and ellipsoid differ by over
     ``rtol``.
 
     Examples

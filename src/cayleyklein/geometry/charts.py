@@ -128,9 +128,8 @@ def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float =
 
     With a = 1 ± ‖p‖² in the conformal charts, twice the last coordinate in the half-space and on
     the hemisphere, and 2 on the sphere, ‖p - q‖/√(a_p a_q) is sinh or sin of √|K| d/2. On the
-    hyperboloid, with n = sinh ρ the length of all coordinates but the last and θ the angle
-    between them, sinh²(√-K d/2) = sinh²((ρ_p - ρ_q)/2) + n_p n_q sin²(θ/2); the last coordinate is
-    not used. No term cancels, so answers are as good as the coordinates.
+    hyperboloid, with n = sinh ρ the length of all coordinates but the last and θ the angle between
+    them, sinh²(√-K d/2) = sinh²((ρ_p - ρ_q)/2) + n_p n_q sin²(θ/2). No term cancels.
 
     Parameters
     ----------

@@ -93,9 +93,9 @@ def lloyd(
     """Move points repeatedly to the centroids of their Voronoi cells (Lloyd 1982).
 
     The centroid of a cell, at K = 0 the ordinary one, is its centre of mass in the geometry, which
-    moves along with isometries: the point of least ∫ ρ c² dA, with the chord c = 2 sin_K(d/2) of
-    the distance d. The energy, the sum of these integrals, falls with every step. In a polygon that
-    is not convex, a centroid may lie outside of it, as in flat geometry.
+    moves along with isometries: the point of least ∫ ρ c² dA, with the chord c = 2 sin_K(d/2). The
+    energy, the sum of these integrals, falls with every step. In a polygon that is not convex, a
+    centroid may lie outside of it. Returns a :class:`CentroidalVoronoi`.
 
     Parameters
     ----------
@@ -115,16 +115,11 @@ def lloyd(
     tol : float, default=1e-4
         Stop when a step lowers the energy by less than this share of it.
 
-    Returns
-    -------
-    CentroidalVoronoi
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
-    >>> rng = np.random.default_rng(0)
     >>> square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
-    >>> start = rng.uniform(-1, 1, size=(4, 2))
+    >>> start = np.random.default_rng(0).uniform(-1, 1, size=(4, 2))
     >>> found = lloyd(start, CurvedMetric.euclidean(2), square, tol=1e-9)
     >>> np.ptp(np.abs(found.points).round(3))  # at (±0.5, ±0.5), in four smaller squares
     np.float64(0.0)

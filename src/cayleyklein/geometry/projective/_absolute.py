@@ -179,14 +179,9 @@ class Absolute(Frozen):
         return (x @ self.matrix).astype(checks.float_dtype(points), copy=False)
 
     def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
-        """Return whether hyperplanes touch the absolute, that is belong to the dual conic.
+        """Return whether hyperplanes (normal, offset), (..., d + 1), touch the absolute.
 
-        Parameters
-        ----------
-        hyperplanes : array-like of shape (..., d + 1)
-            Homogeneous vectors (normal, offset).
-        rtol : float, default=1e-12
-            As in :meth:`side`.
+        That is, whether they belong to the dual conic, with ``rtol`` as in :meth:`side`.
         """
         rtol = checks.as_real(rtol, "rtol", "[0, 1)")
         vectors = measures.as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)

@@ -131,12 +131,9 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
 def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
     """Return the two intersections P, Q of the lines pq with the absolute (paper §2.1).
 
-    Ordered such that, with D = S_pq² - S_pp S_qq and √D ≥ 0 or √D = i√-D,
-
-        (p, q; P, Q) = (S_pq + √D) / (S_pq - √D).
-
-    So where S_pq < 0, as inside the unit ball for A = diag(1, …, 1, -1), the order along the line
-    is P, p, q, Q (the cross-ratio is in (0, 1] then).
+    Ordered such that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D), with D = S_pq² - S_pp S_qq and √D ≥ 0
+    or √D = i√-D: where S_pq < 0, as inside the unit ball for A = diag(1, …, 1, -1), the order along
+    the line is P, p, q, Q.
 
     Parameters
     ----------
@@ -147,8 +144,8 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     Returns
     -------
     P, Q : ndarray of shape (..., d + 1), complex128
-        Homogeneous vectors, complex where the line misses the absolute (and then conjugate),
-        equal where it is tangent to it, with w = 0 where they are at infinity.
+        Homogeneous vectors, complex (and conjugate) where the line misses the absolute, equal where
+        it is tangent to it, with w = 0 where they are at infinity.
 
     Examples
     --------
@@ -336,18 +333,14 @@ class Polytope(Frozen, ConvexBody):
 def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     """Return the distances ½ log of the cross-ratio with the ends of the chord (paper §2.1).
 
+    On an ellipsoid it is the hyperbolic distance of curvature -1.
+
     Parameters
     ----------
     body : ConvexBody
         :class:`Polytope`, :class:`cayleyklein.geometry.Ellipsoid`, or your own.
     p, q : array-like of shape (..., d)
         Inside the body; points on its boundary or outside raise OutsideDomainError.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        On an ellipsoid, the hyperbolic distance of curvature -1. On a simplex, half the range of
-        the logarithms of the ratios of coordinates.
 
     Examples
     --------

@@ -80,33 +80,28 @@ def half_log(
 def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> AnyComplexes:
     """Return the Cayley-Klein measure unit · Log (p, q; P, Q) (paper §2.1 and §2.3).
 
-    P and Q are the intersections of the line pq with the absolute, and Log is the principal
-    logarithm of (S_pq + √D)/(S_pq - √D), its imaginary part in (-π, π], exact for points 1e-12
-    apart and for distant ones. It is symmetric in p and q, since P and Q are ordered by the
-    formula (see :func:`line_intersections`), and changes its sign with A.
+    P and Q are the intersections of the line pq with the absolute, ordered as by
+    :func:`line_intersections`, so that the measure is symmetric in p and q. Log is the principal
+    logarithm of (S_pq + √D)/(S_pq - √D), exact for points 1e-12 apart and for distant ones.
 
     Parameters
     ----------
     A : array-like of shape (d + 1, d + 1)
-        Symmetric, of any signature.
+        Symmetric, of any signature. The measure changes its sign with A.
     p, q : array-like of shape (..., d)
     unit : complex, default=-0.5
-        The paper's c_dist; 1 gives the logarithm itself. With -1/2 and A negative inside a real
-        conic, two points inside are at their hyperbolic distance of curvature -1; with 1/(2i) and A
-        positive definite, at their elliptic distance of curvature 1 (less than π/2 in absolute
-        value, the principal value of the projective plane).
+        The paper's c_dist. With -1/2 and A negative inside a real conic, points inside are at their
+        hyperbolic distance of curvature -1; with 1/(2i) and A positive definite, at their elliptic
+        distance of curvature 1 (the principal value of the projective plane).
 
     Returns
     -------
     ndarray of shape (...), complex64 if every input is float32, complex128 otherwise
-        Its modulus serves as a real distance wherever the points are.
-
-    Notes
-    -----
-    For a real conic the logarithm is real where both points are inside, or outside on a line that
-    meets the conic (paper §2.2, corrected); purely imaginary where both are outside on a line that
-    misses it; and has the imaginary part π where one is inside and one outside. On a tangent it is
-    0, and so on every line when A has rank 1: Euclidean distances are only a limit of measures.
+        Its modulus serves as a real distance wherever the points are. For a real conic the
+        logarithm is real where both points are inside, or outside on a line that meets the conic
+        (paper §2.2, corrected); purely imaginary outside on a line that misses it; of imaginary
+        part π where one is inside and one outside. On a tangent it is 0, and so on every line when
+        A has rank 1: Euclidean distances are only a limit of measures.
 
     Examples
     --------

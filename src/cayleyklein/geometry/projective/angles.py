@@ -132,15 +132,14 @@ def hyperplane_measure(
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
     L and M are the hyperplanes of the pencil of l and m that are tangent to the absolute, in the
-    order for which (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm. That order, and
-    with it the sign of the measure, changes with the sign of one of the vectors.
+    order for which (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm.
 
     Parameters
     ----------
     dual : array-like of shape (d + 1, d + 1)
         A^Δ, for example :attr:`Absolute.dual`.
     l, m : array-like of shape (..., d + 1)
-        Homogeneous vectors (normal, offset).
+        Homogeneous vectors (normal, offset). The sign of the measure changes with that of one.
     unit : complex, default=0.5j
         The paper's c_angle.
 
@@ -148,8 +147,8 @@ def hyperplane_measure(
     -------
     ndarray of shape (...), complex
         Where the hyperplanes meet inside, real, and of modulus :func:`hyperplane_angle`; on the
-        absolute, 0. Where they meet outside, purely imaginary: its modulus is then the distance,
-        along their common perpendicular, of two hyperplanes that meet the domain.
+        absolute, 0; outside, purely imaginary: its modulus is the distance along their common
+        perpendicular.
 
     Examples
     --------
