@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_count, as_points, refuse_overflow
 from cayleyklein.diagrams._plane_cells import cut_edges
-from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups, Locator, exchanges, order_k
-from cayleyklein.diagrams.domains import far_walls, in_ball, meets_ball
+from cayleyklein.diagrams.domains import far_walls, in_ball, local_planes, meets_ball
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 

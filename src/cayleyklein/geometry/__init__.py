@@ -15,14 +15,14 @@ from cayleyklein.geometry.projective._absolute import (
     PlanarGeometry,
     classify,
     signature,
-)
+)  # fmt: skip
 from cayleyklein.geometry.projective._cross_ratio import (
     Polytope,
     apply_collineation,
     cross_ratio,
     hilbert_distance,
     line_intersections,
-)
+)  # fmt: skip
 from cayleyklein.geometry.projective._measures import measure
 from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure
 from cayleyklein.geometry.space import curvature_from_kappa, form_from_blocks

@@ -50,13 +50,9 @@ class CurvedSpace(Frozen):
     given_matrix: Floats | None
 
     def __init__(
-        self,
-        *,
-        matrix: ArrayLike | None = None,
-        factor: ArrayLike | None = None,
-        center: ArrayLike | None = None,
-        curvature: float = 0.0,
-    ) -> None:
+        self, *, matrix: ArrayLike | None = None, factor: ArrayLike | None = None,
+        center: ArrayLike | None = None, curvature: float = 0.0,
+    ) -> None:  # fmt: skip
         if (factor is None) == (matrix is None):
             raise InvalidInputError("Give exactly one of factor (L) and matrix (Σ = LᵀL).")
         if matrix is not None:
@@ -73,12 +69,9 @@ class CurvedSpace(Frozen):
         if L.shape == (d, d) and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L)):
             L = np.diagonal(L)
         center = np.zeros(d) if center is None else checks.as_points(center, "center", d, ndim=1)
-        self._fill(
-            compact_factor=read_only(L),
-            center=read_only(center),
-            given_matrix=matrix,
-            curvature=checks.as_real(curvature, "curvature"),
-        )
+        K = checks.as_real(curvature, "curvature")
+        self._fill(compact_factor=read_only(L), center=read_only(center), curvature=K)
+        self._fill(given_matrix=matrix)
 
     def __reduce__(self) -> tuple[object, ...]:
         factor = self.compact_factor

@@ -31,7 +31,7 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import lifts
-from cayleyklein.meshes._polygon import Region, read_region
+from cayleyklein.meshes._mesh import Region, read_region
 from cayleyklein.metrics import CurvedMetric
 
 # Nodes of Gauss quadrature along the sides of a triangle whose longest edge, times √|K|, is at most

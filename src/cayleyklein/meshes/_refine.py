@@ -92,7 +92,7 @@ class Refinement:
     def build(self) -> Bools:
         """Triangulate all vertices by Qhull; return which segments are not edges."""
         y = np.append(self.ghosts, self.y)
-        qhull = Delaunay(_pairs(y))
+        qhull = Delaunay(np.stack([y.real, y.imag], axis=1))
         corners, neighbors = qhull.simplices.astype(np.intp), qhull.neighbors.astype(np.intp)
         a, b, c = y[corners.T]
         clockwise = (np.conj(b - a) * (c - a)).imag < 0
@@ -115,10 +115,6 @@ class Refinement:
         at_fence = found[:, 0] // 3
         self.mesh = kernels.FencedMesh.of(y, corners, neighbors, fences, inner, at_fence)
         return np.asarray((found < 0).any(axis=1))
-
-    def reserve(self, more: int) -> None:
-        """Make room for this many more vertices."""
-        self.mesh = self.mesh.with_room(self.mesh.counts[1] + 2 * more)
 
     def corners(self, rows: Ints) -> Ints:
         return self.mesh.corners[rows] - len(GHOSTS)
@@ -206,7 +202,7 @@ class Refinement:
         order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / EQUAL), ~by_angle))
         split = np.zeros(len(self.segments), dtype=bool)
         limit, before = self.max_vertices + len(GHOSTS), len(self.y)
-        self.reserve(len(rows))
+        self.mesh = self.mesh.with_room(self.mesh.counts[1] + 2 * len(rows))
         given = point[order], rows[order], *self.circles(), limit, split
         full = kernels.add_inside(self.mesh, *given)
         self.y = self.mesh.y[len(GHOSTS) : self.mesh.counts[0]]
@@ -240,10 +236,6 @@ class Refinement:
         self.edge_of_segment = np.append(self.edge_of_segment, edge)
         if anew:
             return False
-        self.reserve(len(points))
+        self.mesh = self.mesh.with_room(self.mesh.counts[1] + 2 * len(points))
         ends = np.sort(ends, axis=1) + len(GHOSTS)
         return bool(kernels.add_on_fences(self.mesh, points, numbers[:, 0], ends, numbers))
-
-
-def _pairs(y: Complexes) -> Floats:
-    return np.stack([y.real, y.imag], axis=1)
