@@ -26,9 +26,7 @@ from cayleyklein.selection import folds
 from cayleyklein.selection.scores import TIE, gain_of
 from cayleyklein.selection.trials import Selection, Trial
 
-# Standard errors by which ranked columns must win by themselves to be tried with all parts.
-CLEARLY = 2.0
-
+CLEARLY = 2.0  # standard errors by which ranked columns must win alone to be tried with all parts
 TAIL = 5.0  # standard deviations from the mean that a value of a heavy-tailed column reaches
 MOST_COPIES = 100  # mean number of rows that weights may stand for
 PLAIN_ROWS = 100_000  # rows whose standard deviations are the units of columns for plain neighbours

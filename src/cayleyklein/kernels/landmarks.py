@@ -34,24 +34,17 @@ from cayleyklein.selection.scores import TIE, gain_of
 WORK = 2e11  # multiplications n m² that the sums of one machine may take: some seconds on two cores
 
 FEWEST_LANDMARKS, MOST_LANDMARKS = 500, 2000
-
-# Shares of the landmarks that are tried: where fewer do as well, predicting is quicker.
-SHARES = (0.5, 1.0)
-
-# Relative growth of the diagonal of A + λK, whose least eigenvalues may be lost to rounding.
-JITTER = 1e-12
-
+SHARES = (
+    0.5,
+    1.0,
+)  # of the landmarks that are tried: fewer, if as good, predict more quickly
+JITTER = (
+    1e-12  # relative growth of the diagonal of A + λK: rounding may lose least eigenvalues
+)
 SUMS_AT_A_TIME = 8  # sums of blocks that are added at a time on a cluster
-
-# Rows and landmarks of the fits that choose between two γ.
-TRIAL_ROWS, TRIAL_LANDMARKS = 20_000, 500
-
-# Rows among which held-out rows have their neighbours while the parts are weighed.
-VOTING_ROWS = 50_000
-
-# Factor of the γ that a sample chose, tried too: with more rows, nearer ones can decide.
-NARROWER = 3.0
-
+TRIAL_ROWS, TRIAL_LANDMARKS = 20_000, 500  # of the fits that choose between two γ
+VOTING_ROWS = 50_000  # among which held-out rows have neighbours while the parts are weighed
+NARROWER = 3.0  # factor of a sample's γ, tried too: with more rows, nearer ones can decide
 RANK_ROWS = 10_000  # rows whose ranks are the scores of columns
 
 

@@ -16,18 +16,11 @@ from cayleyklein.neighbors.euclidean import even_rows
 
 GAMMAS = (0.1, 0.3, 1.0, 3.0)  # γ that are tried, times the median distance between rows
 RIDGES = tuple((10.0 ** np.arange(-3, 1.6, 0.5)).tolist())  # λ that are tried
-
-# Evenly spaced points whose median distance is the unit of 1/γ, and which choose γ.
-GAMMA_POINTS = 300
-
+GAMMA_POINTS = 300  # even points whose median distance is the unit of 1/γ, and which choose γ
 EXACT_POINTS = 1000  # points that weigh the columns, and rows that are asked whether ranks may help
 SLOPE_START = (1.0, 0.3)  # γ and λ of the fits whose slopes weigh the columns
-
-# Fits that weigh the columns, and the points at which their slopes are taken.
-SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100
-
+SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100  # such fits, and the points at which slopes are taken
 GRAM_ENTRIES = 2**22  # entries of a block of a Gram matrix
-
 
 Distance = Callable[..., Any]  # (X, Y or None) → all distances between rows
 

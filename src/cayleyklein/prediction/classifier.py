@@ -19,9 +19,8 @@ from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.estimator import OutsideQueries
 from cayleyklein.neighbors.search import SearchIndex, number_of_neighbors
 from cayleyklein.prediction.explanation import Explanation, explanations
-from cayleyklein.prediction.points import Points
+from cayleyklein.prediction.points import LocalScales, Points
 from cayleyklein.prediction.predictor import NeighborPredictor
-from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.prediction.tasks import LabelPredictor
 from cayleyklein.prediction.votes import VOTE_KINDS, LabelVotes, Weights, candidates_of
 

@@ -1,16 +1,29 @@
-"""Equal rows as one point that has the votes of all of them.
+"""Equal rows as one point that has the votes of all of them, and how dense points are.
 
 In a table of a few categories many rows are equal, and the k nearest rows are an arbitrary choice
 among equally near ones. The k nearest distinct points are not. Rows of weight 0 are at no point.
+
+The scale of a point is its distance to the fifth nearest one. Distances divided by the root of it
+keep rows in dense regions from outvoting the others.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 
+from cayleyklein import _distributed
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.learning.rows import distinct_rows
-from cayleyklein.neighbors.search import Ranked
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
+from cayleyklein.neighbors.search import CHUNK, Ranked, SearchIndex
+
+NEAR = 5  # distance of a point to its fifth nearest: its scale
+SCALE_ROWS = 2000  # points among which the nearest are taken: all, or this many evenly spaced ones
+# Least scale, in units of the median one: points that a metric does not separate have scale 0.
+LEAST_SCALE = 0.1
 
 
 class Points(NamedTuple):
@@ -68,3 +81,85 @@ class LeftOut(NamedTuple):
         values = np.take_along_axis(np.where(gone, np.inf, found.values), order, axis=1)
         rows = np.take_along_axis(np.where(gone, -1, found.rows), order, axis=1)
         return Ranked(values, rows, found.inside)
+
+
+def floored_scales(fifth: Floats, typical: float) -> Floats:
+    return np.maximum(fifth, LEAST_SCALE * typical) if typical > 0 else np.ones_like(fifth)
+
+
+@dataclass(frozen=True)
+class LocalScales:
+    """Scales (p,) of points, and what they become without one of the points.
+
+    `near` and `distances` (p, 6) are the nearest points of each and their distances; None where the
+    points are more than `SCALE_ROWS`, whose scales stay when one is left out.
+    """
+
+    scales: Floats
+    near: Ints | None = None
+    distances: Floats | None = None
+
+    @classmethod
+    def among(cls, index: SearchIndex, n_jobs: int | None) -> Self:
+        """Measure the scales of all points of an index."""
+        n = len(index)
+        if n < 2:
+            return cls(np.ones(n))
+        if n > SCALE_ROWS:
+            some = even_rows(n, SCALE_ROWS)
+            sample = SearchIndex(index.X[some], index.metric, "auto")
+            fifth = fifth_among(sample, index.X, np.isin(np.arange(n), some), n_jobs)
+            return cls(floored_scales(fifth, float(np.median(fifth[some]))))
+        found = index.nearest(index.X, min(NEAR + 1, n - 1), n_jobs, own=0)
+        fifth = found.distances[:, min(NEAR, n - 1) - 1]
+        return cls(floored_scales(fifth, float(np.median(fifth))), found.rows, found.distances)
+
+    @classmethod
+    def euclidean(cls, Z: Floats) -> Self:
+        """Measure the scales of points with Euclidean coordinates."""
+        n = len(Z)
+        some = even_rows(n, SCALE_ROWS)
+        near, _ = nearest_rows(Z[some], Z, min(NEAR + 1, len(some)))
+        fifth = fifth_nearest(near, np.isin(np.arange(n), some))
+        return cls(floored_scales(fifth, float(np.median(fifth[some]))))
+
+    @classmethod
+    def on_cluster(cls, blocks: RowBlocks, metric: Metric, n_jobs: int | None) -> Self:
+        """Measure the scales of rows where they are, each a point."""
+        some = even_rows(blocks.n_rows, SCALE_ROWS)
+        sample = _distributed.held(SearchIndex(_distributed.rows_at(blocks, some), metric))
+        in_sample = np.isin(np.arange(blocks.n_rows), some)
+        parts = zip(blocks.blocks, np.split(in_sample, blocks.starts[1:]), strict=True)
+        tasks = [_distributed.task(fifth_among, sample, X, mine, n_jobs) for X, mine in parts]
+        fifth = np.concatenate(_distributed.compute(*tasks, doing="measuring how dense rows are"))
+        return cls(floored_scales(fifth, float(np.median(fifth[some]))))
+
+    def without(self, points: Ints) -> Floats:
+        """Return the scales (m, p) of all points when one of them is left out."""
+        p, m = len(self.scales), min(NEAR, len(self.scales) - 2)
+        if m < 1:
+            return np.ones((len(points), p))
+        if self.near is None or self.distances is None:
+            return np.broadcast_to(self.scales, (len(points), p))
+        gone = (self.near[:, :m] == points[:, None, None]).any(axis=2)
+        fifth = np.where(gone, self.distances[:, m], self.distances[:, m - 1])
+        each = np.arange(len(points))
+        fifth[each, points] = np.nan
+        typical = np.nanmedian(fifth, axis=1, keepdims=True)
+        fifth[each, points] = 1.0
+        return np.where(typical > 0, np.maximum(fifth, LEAST_SCALE * typical), 1.0)
+
+
+def fifth_among(sample: SearchIndex, X: Floats, in_sample: Bools, n_jobs: int | None) -> Floats:
+    """Return the distance of points X to the fifth nearest row of a sample, which some are in."""
+    k = min(NEAR + 1, len(sample))
+    found = [
+        sample.nearest(X[at : at + CHUNK], k, n_jobs).distances for at in range(0, len(X), CHUNK)
+    ]
+    return fifth_nearest(np.concatenate(found), in_sample)
+
+
+def fifth_nearest(distances: Floats, itself: Bools) -> Floats:
+    """Return the distance to the fifth nearest of six; the point itself may be among them."""
+    last = distances.shape[1] - 1
+    return np.where(itself, distances[:, last], distances[:, max(0, last - 1)])

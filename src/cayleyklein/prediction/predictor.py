@@ -27,8 +27,7 @@ from cayleyklein.neighbors.estimator import NeighborMethods, OutsideQueries, ref
 from cayleyklein.neighbors.search import Ranked, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
-from cayleyklein.prediction.points import LeftOut, Points
-from cayleyklein.prediction.scales import LocalScales
+from cayleyklein.prediction.points import LeftOut, LocalScales, Points
 from cayleyklein.prediction.tasks import Predicting
 from cayleyklein.prediction.votes import Weights, candidates_of
 

@@ -8,9 +8,8 @@ from sklearn.utils._param_validation import StrOptions
 from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.prediction.points import Points
+from cayleyklein.prediction.points import LocalScales, Points
 from cayleyklein.prediction.predictor import NeighborPredictor
-from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.prediction.tasks import NumberPredictor
 from cayleyklein.prediction.votes import VOTE_KINDS, NumberMeans
 

@@ -21,15 +21,9 @@ from cayleyklein.learning.mlkr import NUMBER_GEOMETRIES, CurvedMLKR
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.neighbors.dask_shards import LEAST_ROWS
 from cayleyklein.neighbors.search import checked_queries
-from cayleyklein.prediction.held_out import best_left_out, held_out_means, held_out_probabilities
+from cayleyklein.prediction import votes
 from cayleyklein.prediction.metric_choice import check_source
-from cayleyklein.selection.scores import (
-    LABEL_NEIGHBORS,
-    NUMBER_NEIGHBORS,
-    LabelScores,
-    NumberScores,
-    Scorer,
-)
+from cayleyklein.selection import scores
 
 
 class Predicting(entrance.TableInput, CallbackSupport):
@@ -39,7 +33,7 @@ class Predicting(entrance.TableInput, CallbackSupport):
     _given: GivenRows
     _numeric: ClassVar[bool]
     _learner_kind: ClassVar[type[RowLearner]]
-    _scorer: ClassVar[Scorer]
+    _scorer: ClassVar[scores.Scorer]
     _usual_neighbors: ClassVar[int]  # where held-out rows were not asked
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **how: Any) -> GivenRows:
@@ -67,8 +61,8 @@ class LabelPredictor(Predicting, ClassifierMixin):
     """Mixin of the classifiers."""
 
     classes_: AnyArray
-    _numeric, _learner_kind, _usual_neighbors = False, CurvedLMNN, LABEL_NEIGHBORS
-    _scorer = LabelScores(held_out_probabilities)
+    _numeric, _learner_kind, _usual_neighbors = False, CurvedLMNN, scores.LABEL_NEIGHBORS
+    _scorer = scores.LabelScores(votes.held_out_probabilities)
     _task_constraints: ClassVar[dict[str, list[Any]]] = {
         "geometry": [StrOptions({"auto", *LABEL_GEOMETRIES})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -113,8 +107,8 @@ class LabelPredictor(Predicting, ClassifierMixin):
 class NumberPredictor(Predicting, RegressorMixin):
     """Mixin of the regressors."""
 
-    _numeric, _learner_kind, _usual_neighbors = True, CurvedMLKR, NUMBER_NEIGHBORS
-    _scorer = NumberScores(held_out_means, best_left_out)
+    _numeric, _learner_kind, _usual_neighbors = True, CurvedMLKR, scores.NUMBER_NEIGHBORS
+    _scorer = scores.NumberScores(votes.held_out_means, votes.best_left_out)
     _task_constraints: ClassVar[dict[str, list[Any]]] = {
         "geometry": [StrOptions({"auto", *NUMBER_GEOMETRIES})],
     }
