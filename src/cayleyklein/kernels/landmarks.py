@@ -34,13 +34,8 @@ from cayleyklein.selection.scores import TIE, gain_of
 WORK = 2e11  # multiplications n m² that the sums of one machine may take: some seconds on two cores
 
 FEWEST_LANDMARKS, MOST_LANDMARKS = 500, 2000
-SHARES = (
-    0.5,
-    1.0,
-)  # of the landmarks that are tried: fewer, if as good, predict more quickly
-JITTER = (
-    1e-12  # relative growth of the diagonal of A + λK: rounding may lose least eigenvalues
-)
+SHARES = (0.5, 1.0)  # of the landmarks that are tried: fewer, if as good, predict more quickly
+JITTER = 1e-12  # relative growth of the diagonal of A + λK: rounding may lose least eigenvalues
 SUMS_AT_A_TIME = 8  # sums of blocks that are added at a time on a cluster
 TRIAL_ROWS, TRIAL_LANDMARKS = 20_000, 500  # of the fits that choose between two γ
 VOTING_ROWS = 50_000  # among which held-out rows have neighbours while the parts are weighed
