@@ -24,6 +24,7 @@ HANDLES = ("center", "major", "minor")
 LINE_POINTS, GEODESIC_MARKS = 65, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
 TILE_POINTS = 12  # along each side of a tile
+DASHED_TO = 20.0  # largest coordinate of the power diagram
 MOST_CIRCLES = 120  # points up to which the power diagram is drawn
 AROUND = 10  # points around a dragged one, times the order, that order k is drawn from
 FEW = 60  # points up to which they are drawn large
@@ -370,4 +371,10 @@ def power_edges(centers: Floats, sq_radii: Floats) -> Floats:
     low, real = normal[:, 2] < 0, (between < n).all(axis=2).ravel()
     corners = -normal[:, :2] / (2 * np.where(low, normal[:, 2], np.nan)[:, None])
     seen = real & (facet < other) & low[facet] & low[other]
-    return np.stack([corners[facet[seen]], corners[other[seen]]], axis=1)
+    start, along = corners[facet[seen]], corners[other[seen]] - corners[facet[seen]]
+    # cut to a square: dashes of what nobody sees would take most of the time of a picture
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.sort((np.array([[[-DASHED_TO]], [[DASHED_TO]]]) - start) / along, axis=0)
+    low, high = np.fmax.reduce(t[0], axis=1).clip(0.0), np.fmin.reduce(t[1], axis=1).clip(None, 1.0)
+    ends = start[:, None] + np.stack([low, high], axis=1)[..., None] * along[:, None]
+    return np.asarray(ends[low < high])
