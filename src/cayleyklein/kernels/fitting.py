@@ -13,7 +13,9 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein import _distributed
+from cayleyklein._distributed import RowBlocks
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.kernels import machine
 from cayleyklein.kernels.columns import NormalScores
 from cayleyklein.kernels.machine import Distance, KernelMachine, TargetPoints, Tuning
@@ -21,6 +23,7 @@ from cayleyklein.kernels.sums import LEARNED, VOTING, LabelSum, ScoreSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
+from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.prediction.points import Points
 from cayleyklein.selection import folds
 from cayleyklein.selection.scores import TIE, gain_of
@@ -194,9 +197,19 @@ def spread_of(task: ScoreSum, machines: dict[str, KernelMachine], X: Floats) -> 
 
 
 def standard_metric(given: GivenRows) -> CurvedMetric:
-    """Return the flat metric of standardised columns; of Dask rows by a sample."""
-    X, _, weights = given.draw(PLAIN_ROWS, 1, np.random.default_rng(0))
-    return CurvedMetric(factor=machine.standard_weights(X, weights))
+    """Return the flat metric of standardised columns; of many rows by even ones."""
+    kept = np.flatnonzero(given.weights > 0)
+    some = rows_in_memory(given, kept[even_rows(len(kept), PLAIN_ROWS)])
+    return CurvedMetric(factor=machine.standard_weights(cast(Floats, some.X), some.weights))
+
+
+def rows_in_memory(given: GivenRows, numbers: Ints) -> GivenRows:
+    if not isinstance(given.X, RowBlocks):
+        return given.take(numbers)
+    X = _distributed.rows_at(given.X, numbers)
+    return replace(
+        given, X=X, target=given.target[numbers], weights=given.weights[numbers], source=X
+    )
 
 
 def fit_by_folds(fitter: PartFitter, given: GivenRows, columns: str) -> FittedSum:

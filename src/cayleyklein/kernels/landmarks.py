@@ -59,20 +59,20 @@ def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | N
     held = kept[sampling.draw(given.labels[kept], size, 0, rng)]
     weights = given.weights.copy()
     weights[held] = 0.0
-    rest, held_out = replace(given, weights=weights), rows_in_memory(given, held)
+    rest, held_out = replace(given, weights=weights), fitting.rows_in_memory(given, held)
     learned = bool(LEARNED & set(fitter.names))
     metric, learner = fitter.learn(rest, "sample") if learned else (None, None)
-    sample = drawn(rest, machine.EXACT_POINTS, rng)
+    X, pool = cast(Floats, held_out.X), drawn(rest, VOTING_ROWS, rng)
+    sample = drawn(pool, machine.EXACT_POINTS, rng)
     points = fitting.pool_rows(sample, task.targets(sample.target), False)
-    X, some = cast(Floats, held_out.X), drawn(rest, VOTING_ROWS, rng)
     scores: dict[str, Floats] = {
         name: task.of_votes(voters._by_number(X, fitter.numbers))
-        for name, voters in fitter.voters(some, metric).items()
+        for name, voters in fitter.voters(pool, metric).items()
     }
     machines: dict[str, KernelMachine] = {}
     for name, distance in fitter.distances(points, metric).items():
         machines[name], scores[name] = fit_part(
-            fitter, distance, points, rest, held_out, wanted, rng
+            fitter, distance, points, pool, rest, held_out, wanted, rng
         )
     spreads = fitting.spread_of(task, machines, X)
     judged = HeldOut.judged(fitter, scores, held_out, len(held), spreads)
@@ -80,8 +80,8 @@ def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | N
 
 
 def fit_part(
-    fitter: PartFitter, distance: Distance, points: TargetPoints, rest: GivenRows,
-    held_out: GivenRows, wanted: int | None, rng: np.random.Generator,
+    fitter: PartFitter, distance: Distance, points: TargetPoints, pool: GivenRows,
+    rest: GivenRows, held_out: GivenRows, wanted: int | None, rng: np.random.Generator,
 ) -> tuple[KernelMachine, Floats]:  # fmt: skip
     """Fit one machine by landmarks.
 
@@ -94,7 +94,7 @@ def fit_part(
         start = machine.fit_machine(distance, points, None, gammas, ridges).tuning.gamma
         tried = {start, NARROWER * start} if len(gammas) > 1 else {start}
         tunings = [Tuning(gamma, ridge) for gamma in sorted(tried) for ridge in ridges]
-        trial = drawn(rest, TRIAL_ROWS, rng)
+        trial = drawn(pool, TRIAL_ROWS, rng)
         fitted, _ = fit_landmarks(
             distance, *drawn_landmarks(rest, TRIAL_LANDMARKS, rng), trial, held_out,
             targets(trial.target), held_targets, tunings,
@@ -118,19 +118,10 @@ def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tu
     """Return distinct rows in a random order, drawn by class, and their numbers."""
     kept = np.flatnonzero(given.weights > 0)
     numbers = kept[sampling.draw(given.labels[kept], size, 1, rng)]
-    X = cast(Floats, rows_in_memory(given, numbers).X)
+    X = cast(Floats, fitting.rows_in_memory(given, numbers).X)
     first, _ = distinct_rows(X)
     order = rng.permutation(first)[:size]
     return np.ascontiguousarray(X[order]), numbers[order]
-
-
-def rows_in_memory(given: GivenRows, numbers: Ints) -> GivenRows:
-    if not isinstance(given.X, RowBlocks):
-        return given.take(numbers)
-    X = _distributed.rows_at(given.X, numbers)
-    return replace(
-        given, X=X, target=given.target[numbers], weights=given.weights[numbers], source=X
-    )
 
 
 def ranked_rows(given: GivenRows, ranks: NormalScores) -> GivenRows:
@@ -170,7 +161,8 @@ class LandmarkKernel:
         for at in range(0, len(X), step):
             some = slice(at, at + step)
             roots = np.sqrt(weights[some])[:, None]
-            gram = self.gram(X[some]) * roots
+            gram = self.gram(X[some])
+            gram *= roots
             squares += gram.T @ gram
             products += gram.T @ (roots * targets[some])
         return BlockSums(squares, products)
