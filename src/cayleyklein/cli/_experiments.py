@@ -215,8 +215,7 @@ ONLY_IN_REPORT = ("over flat LMNN [95 %]",)  # columns that a narrow terminal ha
 
 
 def tables_text(tables: "Sequence[ReportTable]", end: str) -> str:
-    notes = ["\n".join(table.notes) for table in tables]
-    parts = [f"{table_text(t)}\n{printable(n)}\n" for t, n in zip(tables, notes, strict=True)]
+    parts = [f"{table_text(t)}\n{printable(chr(10).join(t.notes))}\n" for t in tables]
     return "\n".join([*parts, printable(end)])
 
 
@@ -228,19 +227,20 @@ def table_text(table: "ReportTable") -> str:
 
     terminal = Terminal(highlight=False)
     if not terminal.is_terminal:
-        terminal = Terminal(highlight=False, width=FILE_WIDTH)
+        terminal.width = FILE_WIDTH
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     shown = [i for i, name in enumerate(table.columns) if name not in ONLY_IN_REPORT]
     for i in shown:
         side: Any = "left" if i < table.n_labels else "right"
         grid.add_column(Text(table.columns[i]), justify=side, no_wrap=i == table.n_labels)
+
+    def cell(row: Sequence[str], i: int) -> Text:
+        plain = row[i].strip("*")
+        star = " *" if plain != row[i] and i >= table.n_labels else ""  # a bold name has none
+        return Text(printable(plain) + star, "bold" if plain != row[i] else "")
+
     for row in table.rows:
-        cells = []
-        for i in shown:
-            plain = row[i].strip("*")
-            star = " *" if plain != row[i] and i >= table.n_labels else ""  # a bold name has none
-            cells.append(Text(printable(plain) + star, "bold" if plain != row[i] else ""))
-        grid.add_row(*cells)
+        grid.add_row(*(cell(row, i) for i in shown))
     with terminal.capture() as captured:
         terminal.print(Text(printable(table.title)), grid, sep="\n")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

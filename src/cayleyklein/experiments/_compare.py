@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -151,18 +151,13 @@ class Comparison:
 def compare(
     data: str | Path | Problem | Iterable[str | Path | Problem] = ("wine", "balance", "vowel"),
     *,
-    target: str | None = None,
-    task: str = "auto",
-    drop: Sequence[str] = (),
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    skip_rows: int = 0,
     methods: Sequence[str] = COMPARED,
     n_neighbors: int | None = None,
     n_splits: int = 5,
     test_size: float = 0.2,
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
+    **table: Any,
 ) -> Comparison:
     """Compare our default, every geometry and other methods on the same splits.
 
@@ -170,19 +165,11 @@ def compare(
     ----------
     data : str, path, Problem or sequence of them, default=("wine", "balance", "vowel")
         Names of data sets (see :func:`load_problem`), or files of tables.
-    target : str, optional
-        Column to predict, for files.
-    task : {"auto", "class", "number"}, default="auto"
-        What it holds; "auto" decides by its values. Numbers have neither "mixed" nor "nca".
-    drop : sequence of str, default=()
-        Columns of files to leave out.
-    delimiter, encoding : str, optional
-    skip_rows : int, default=0
-        Format of files, see :func:`cayleyklein.tables.read_table`.
     methods : sequence of str, default=COMPARED
         Any of "knn", "kernel", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca",
         "forest" (200 trees) and "svm" (RBF, C and γ cross-validated), all by default. "knn" and
-        "flat" are always added: the others are compared with them.
+        "flat" are always added: the others are compared with them. Numbers have neither "mixed" nor
+        "nca".
     n_neighbors : int, optional
         Neighbours that vote, with equal weights; by default those of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
@@ -194,6 +181,8 @@ def compare(
         Processes; -1 for one for each core. The accuracies do not depend on it.
     progress : callable, optional
         Called after each fit with the number of finished fits, of all fits, and a description.
+    **table : options of :func:`load_problem` for files
+        Such as the column to predict: ``target="price"``.
 
     Examples
     --------
@@ -208,12 +197,8 @@ def compare(
     k = None if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     expect(as_count(n_splits, "n_splits") > 1, "n_splits", n_splits, "at least 2 splits")
     problems: dict[str, Problem] = {}
-    load = partial(
-        load_problem, target=target, task=task, drop=drop, delimiter=delimiter, encoding=encoding,
-        skip_rows=skip_rows,
-    )  # fmt: skip
     for given in data:
-        problem = given if isinstance(given, Problem) else load(given)
+        problem = given if isinstance(given, Problem) else load_problem(given, **table)
         is_new = problem.name not in problems  # files in two folders may have one name
         name = problem.name if is_new else f"{problem.name} ({len(problems) + 1})"
         problems[name] = replace(problem, name=name)

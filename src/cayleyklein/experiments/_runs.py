@@ -151,30 +151,30 @@ class CellStore(NamedTuple):
 
 
 HOME = Path(__file__).parents[1]
+PACKAGES_NAMED = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
 def provenance() -> dict[str, Any]:
+    cpu = Path("/proc/cpuinfo")
+    named = re.search("^model name.*: *(.+)", cpu.read_text("utf-8") if cpu.exists() else "", re.M)
+    processor = named[1].strip() if named else platform.processor() or platform.machine()
     system, cores = platform.platform(), os.cpu_count()
     return {
         "cayleyklein": __version__,
         "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": versions(),
-        "machine": {"system": system, "processor": processor(), "cores": cores},
+        "versions": {name: version(name) for name in PACKAGES_NAMED},
+        "machine": {"system": system, "processor": processor, "cores": cores},
     }
 
 
 @cache
 def fingerprint() -> str:
-    digest = hashlib.sha256(repr(versions()).encode())
+    digest = hashlib.sha256(repr([version(name) for name in PACKAGES_NAMED]).encode())
     for path in sorted([*HOME.rglob("*.py"), *HOME.glob("datasets/data/*")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def versions() -> dict[str, str]:
-    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba", "joblib")}
 
 
 def commit() -> str | None:
@@ -186,11 +186,3 @@ def commit() -> str | None:
         return str(git(["git", "describe", *describe]).stdout.strip())
     except (OSError, subprocess.CalledProcessError):
         return None
-
-
-def processor() -> str:
-    file = Path("/proc/cpuinfo")
-    found = re.search(
-        "^model name.*: *(.+)", file.read_text("utf-8") if file.exists() else "", re.M
-    )
-    return found[1].strip() if found else platform.processor() or platform.machine()

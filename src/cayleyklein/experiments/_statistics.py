@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_points, as_real, refuse_huge
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein._validation import as_points, as_real, expect, refuse_huge
 from cayleyklein.experiments._runs import Cell, Outcome
 from cayleyklein.experiments.methods import BASELINE, METHODS, PAPERS
 
@@ -71,8 +70,7 @@ def paired_difference(
     PairedDifference(difference=0.0, low=nan, high=nan, p_value=1.0)
     """
     ratio = as_real(test_ratio, "test_ratio")
-    if ratio < 0:
-        raise InvalidInputError(f"Got test_ratio={ratio:g}, but expected a number ≥ 0.")
+    expect(ratio >= 0, "test_ratio", ratio, "a number ≥ 0")
     given = as_points(scores, "scores", ndim=1)
     other = as_points(baseline, "baseline", len(given), ndim=1)
     refuse_huge(given, "scores")

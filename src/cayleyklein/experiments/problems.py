@@ -75,9 +75,7 @@ def load_problem(
     *,
     task: str = "auto",
     drop: Sequence[str] = (),
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    skip_rows: int = 0,
+    **reading: Any,
 ) -> Problem:
     """Load a data set by its name, or a table from a file.
 
@@ -92,9 +90,8 @@ def load_problem(
         What it holds, see :func:`cayleyklein.tables.split_target`.
     drop : sequence of str, default=()
         Columns of a file to leave out.
-    delimiter, encoding : str, optional
-    skip_rows : int, default=0
-        Format of a file, see :func:`cayleyklein.tables.read_table`.
+    **reading : options of :func:`cayleyklein.tables.read_table`
+        Such as ``delimiter=";"`` or ``encoding="cp1252"``.
 
     Examples
     --------
@@ -118,9 +115,8 @@ def load_problem(
             f"Which column of {data} is to be predicted? Name it: target=… in Python, --target … "
             f"on the command line."
         )
-    how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "skip_rows": skip_rows}
-    table = read_table(path, text=[target], **how)
-    given = {"task": "" if task == "auto" else task, "drop": drop} | how
+    table = read_table(path, text=[target], **reading)
+    given = {"task": "" if task == "auto" else task, "drop": drop} | reading
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value)
     code = f"load_problem({str(path)!r}, {target!r}{options})"
     return replace(
@@ -173,9 +169,7 @@ LEAVE_ONE_OUT = ("wine", "sonar")  # wine as in the paper, which does not say ho
 
 @dataclass(frozen=True)
 class Protocol:
-    """The splits of the paper (section 5), or fewer of them.
-
-    Every method and every k has the same splits, so that differences are paired.
+    """The splits of the paper (section 5), or fewer; the same for every method and every k.
 
     Attributes
     ----------
