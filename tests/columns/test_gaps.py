@@ -1,6 +1,8 @@
 """Missing numbers: conditional means, and gaps that tell something."""
 
 import numpy as np
+import pandas as pd
+from sklearn.preprocessing import TargetEncoder
 
 from cayleyklein.columns import means
 from cayleyklein.columns.gaps import Gaps, filled
@@ -58,3 +60,30 @@ def test_an_empty_column_and_a_single_one():
     assert (Gaps.of(Z, np.ones(30)).fill(Z)[:, 0] == 0).all()
     one = np.array([[1.0], [np.nan], [4.0]])
     assert Gaps.of(one, np.ones(3)).fill(one)[1, 0] == 2.5
+
+
+def test_mean_targets_are_scikit_learns_and_a_weight_is_so_many_rows():
+    codes, y = RNG.integers(0, 8, 300), RNG.normal(size=300)
+    encoder = TargetEncoder(target_type="continuous").fit(codes[:, None], y)
+    found = means.category_means(codes, y[:, None], np.ones(300), 8)
+    np.testing.assert_allclose(found[:-1, 0], encoder.encodings_[0])
+    weights = RNG.integers(0, 3, 300)
+    rows = np.repeat(np.arange(300), weights)
+    repeated = means.category_means(codes[rows], y[rows, None], np.ones(len(rows)), 8)
+    weighted = means.category_means(codes, y[:, None], weights.astype(float), 8)
+    np.testing.assert_allclose(weighted, repeated)
+
+
+def test_a_row_does_not_tell_its_own_mean():
+    table = pd.DataFrame({"a": RNG.integers(0, 40, 200), "x": RNG.normal(size=200)})
+    y, weights = RNG.normal(size=(200, 1)), np.ones(200)
+    folds = means.folds_of(table, y, weights)
+    order = RNG.permutation(200)
+    np.testing.assert_array_equal(
+        means.folds_of(table.iloc[order], y[order], weights), folds[order]
+    )
+    others = means.means_of_others(table["a"].to_numpy(), y, weights, 40, folds)
+    other = y.copy()
+    other[folds == 2] += 100  # changes nothing for these rows themselves
+    again = means.means_of_others(table["a"].to_numpy(), other, weights, 40, folds)
+    np.testing.assert_array_equal(again[folds == 2], others[folds == 2])

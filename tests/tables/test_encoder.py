@@ -535,3 +535,17 @@ def test_clones_and_refits(table):
 def test_refuses(given, message):
     with pytest.raises(InvalidInputError, match=message):
         TableEncoder().fit(given)
+
+
+def test_whole_numbers_that_look_like_codes_are_named_with_what_to_do():
+    rng = np.random.default_rng(0)
+    region, x, age = rng.integers(1, 9, 600), rng.normal(size=600), rng.integers(18, 80, 600)
+    y = rng.normal(size=9)[region] + x + 0.02 * age + 0.3 * rng.normal(size=600)
+    table = pd.DataFrame({"region": region, "x": x, "age": age, "zip_code": 10_000 + age * 17})
+    with pytest.warns(UserWarning, match="look like codes") as found:
+        encoder = TableEncoder().fit(table, y)
+    assert [str(warning.message).split("'")[1] for warning in found] == ["region", "zip_code"]
+    assert "--as region=category (kinds={'region': 'category'}" in str(found[0].message)
+    assert "look like codes" in encoder.columns_[0].text
+    kinds = {"region": "category", "zip_code": "number"}
+    TableEncoder(kinds=kinds).fit(table, y)  # without a warning

@@ -98,6 +98,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.kinds = kinds
         self.drop = drop
 
+    _typed = False  # whether columns of numbers are quantities, and categorical ones categories
+
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Decide how each column is encoded, and fit the encoding.
@@ -147,13 +149,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise InvalidInputError("The table has no column to learn from.")
         if len(table) == 1:
             raise InvalidInputError("The table has one row (n_samples=1); learning needs more.")
-        kinds, names = self.kinds, np.array(table.columns, dtype=object)
+        names, types = np.array(table.columns, dtype=object), dict(table.dtypes)
+        implied = {}  # not of columns of a table, whose numbers may be identifiers
+        if self._typed or (not has_names(X) and all(t.kind in "iuf" for t in types.values())):
+            implied = {name: "number" for name, t in types.items() if t.kind in "iuf"}
+            implied |= {name: "category" for name, t in types.items() if t == "category"}
         if has_names(X):
             self.feature_names_in_ = names
         else:
             self.__dict__.pop("feature_names_in_", None)
-            if table.dtypes.map(lambda dtype: dtype.kind in "iuf").all():
-                kinds = dict.fromkeys(names, "number") | dict(kinds or {})
         targets, weights = None, as_weights(sample_weight, table)
         if y is not None:
             y = np.asarray(y)
@@ -163,7 +167,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         some, kept, known = table, weights > 0, targets
         if not kept.all():
             some, known = table[kept], None if targets is None else targets[kept]
-        columns = fit_columns(some, kinds, self.drop, most, known, weights[kept])
+        columns = fit_columns(some, self.kinds, implied, self.drop, most, known, weights[kept])
         if all(column.kind == "unused" for column in columns):
             reasons = "; ".join(str(c).replace("not used: ", "") for c in columns)
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")

@@ -101,11 +101,8 @@ def encoded_rows(
         return estimator.encoder_.fill(rows), None
     encoder = estimator._encoding
     if encoder is None:
-        plain = [name for name in rows if rows[name].dtype.kind in "iuf"]
-        named = [n for n in rows if rows[n].dtype == "category" and not rows[n].dtype.ordered]
-        encoder = TableEncoder(
-            kinds=dict.fromkeys(plain, "number") | dict.fromkeys(named, "category")
-        )
+        encoder = TableEncoder()
+        encoder._typed = True
     found = encoder._fit_rows(X, target, weights)
     for column in encoder.columns_ if estimator._encoding is None else ():
         if column.kind == "unused" and "every cell" not in column.text:

@@ -63,10 +63,13 @@ def as_table(table: Any) -> Any:
 
 
 def fit_columns(
-    table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int,
-    targets: Floats | None, weights: Floats,
+    table: Any, kinds: Mapping[str, str] | None, implied: Mapping[str, str],
+    drop: Collection[str], max_categories: int, targets: Floats | None, weights: Floats,
 ) -> list[Column]:  # fmt: skip
-    """Decide what each column of a table becomes; rows have targets (n, t) or none, and weights."""
+    """Decide what each column of a table becomes, by kinds that are given or implied by its type.
+
+    Rows have targets (n, t) or none, and weights.
+    """
     kinds = {} if kinds is None else kinds
     expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
     for name, kind in kinds.items():
@@ -82,7 +85,8 @@ def fit_columns(
     for name in as_texts(drop, "drop"):
         check_name(name, table, " to drop")
     orders = {name: order for name in table.columns if (order := _order(table[name]))}
-    kinds = {name: f"order:{'<'.join(order)}" for name, order in orders.items()} | dict(kinds)
+    ordered = {name: f"order:{'<'.join(order)}" for name, order in orders.items()}
+    asked, kinds = kinds, dict(implied) | ordered | dict(kinds)
     formats = find_formats(table.drop(columns=list(drop)), kinds)
     columns, firsts = [], dict[str, str]()
     for name in table.columns:
@@ -94,6 +98,8 @@ def fit_columns(
         column = _fit(table[name], formats[name], kind, order, max_categories, weights)
         if column.kind == "category" and means.pays_to_average(len(column.feature_names), targets):
             column = with_means(column, table[name], targets, weights)
+        if column.kind == "number" and name not in asked:
+            column = noting_codes(column, table[name], targets, weights)
         if not kind and column.kind != "unused" and len(table) >= IDENTIFIER_FROM:
             first = firsts.setdefault(_content(column, table[name]), name)
             if first != name:
@@ -109,6 +115,18 @@ def _order(values: Any) -> tuple[str, ...]:
     if not ordered or not values.cat.ordered or values.cat.categories.dtype.kind in "iufM":
         return ()
     return tuple(map(str, values.cat.categories))
+
+
+def noting_codes(column: Column, values: Any, targets: Any, weights: Floats) -> Column:
+    """Note, and warn, that the numbers of a column look like codes of categories."""
+    if not means.look_like_codes(column.name, column.cells.floats(values), targets, weights):
+        return column
+    said = "its whole numbers look like codes, and are read as a quantity"
+    remedy = f"--as {column.name}=category (kinds={{{column.name!r}: 'category'}} in Python)"
+    note = f"{said}; if they name categories: {remedy}"
+    warnings.warn(f"Column {column.name!r}: {note}.", stacklevel=6)
+    guess = "; ".join(filter(None, [column.cells.guess, note]))
+    return replace(column, cells=replace(column.cells, guess=guess), text=f"{column.text}; {note}")
 
 
 def with_means(column: Column, values: Any, targets: Any, weights: Floats) -> Column:
