@@ -20,11 +20,10 @@ from cayleyklein._estimators import check_parameters, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.learning import descent, product, wide
+from cayleyklein.learning import descent, product, starts
 from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Recipe, Report
 from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
-from cayleyklein.learning.starts import STARTS
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.dask_shards import Blocks
@@ -139,9 +138,7 @@ class DescentLearner(MetricLearner):
     verbose: bool
 
     _shared_constraints: ClassVar[dict[str, list[Any]]] = {
-        "init": [
-            StrOptions({"auto", "flat", *(set(STARTS) - {"lda"})}), CurvedMetric, "array-like",
-        ],
+        "init": [StrOptions(starts.NAMES - {"lda"}), CurvedMetric, "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],
@@ -318,7 +315,7 @@ class RowLearner(DescentLearner):
         recipes = self._recipes()
         start = self._start(rows, recipes[0])
         if start is None:
-            (rows,) = wide.focus(recipes[0].init, rows)
+            (rows,) = starts.focus(recipes[0].init, rows)
             mixed = self.geometry == "mixed"
             fits = descent.descend_parts(rows, recipes, rng, self._report(), keep_all=mixed)
         else:

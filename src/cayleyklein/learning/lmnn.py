@@ -10,13 +10,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import product, wide
+from cayleyklein.learning import product, starts
 from cayleyklein.learning.descent import Fit, Progress, n_anchors
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
 from cayleyklein.learning.paper import PaperDescent
 from cayleyklein.learning.rows import GivenRows, TrainingRows
-from cayleyklein.learning.starts import STARTS
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 
@@ -116,7 +115,11 @@ default="product"
         "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
         "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "push": [Interval(Real, 0, 1, closed="both")],
-        "init": [StrOptions({"auto", "flat", "diagonal", *STARTS}), CurvedMetric, "array-like"],
+        "init": [
+            StrOptions({"auto", "flat", "diagonal", *starts.STARTS}),
+            CurvedMetric,
+            "array-like",
+        ],
         "solver": [StrOptions({"lbfgs", "gradient"})],
     }
 
@@ -158,9 +161,9 @@ default="product"
                 f'Got margin={self.margin!r} with geometry="product", whose parts have margins of '
                 f"their own; drop it, or give one geometry."
             )
-        starts = {"lbfgs": "diagonal", "gradient": "flat"}  # each is one of the other solver
-        if isinstance(self.init, str) and self.init == starts[self.solver]:
-            (other,) = starts.keys() - {self.solver}
+        others = {"lbfgs": "diagonal", "gradient": "flat"}  # each is a start of the other solver
+        if isinstance(self.init, str) and self.init == others[self.solver]:
+            (other,) = others.keys() - {self.solver}
             raise InvalidInputError(f'init="{self.init}" is a start of solver="{other}".')
 
     def _recipes(self) -> tuple[LargeMarginRecipe, ...]:
@@ -207,7 +210,7 @@ default="product"
         (recipe,) = self._recipes()
         start = self._start(rows, recipe)
         if start is None:
-            (rows,) = wide.focus(recipe.init, rows)
+            (rows,) = starts.focus(recipe.init, rows)
         fits = (PaperDescent(rows, recipe, start, self._report()).run(),)
         return self._metric_of(rows, fits), fits
 

@@ -1,15 +1,21 @@
-"""Where a fit starts: the loss is not convex, and the start decides the basin (paper §4.2)."""
+"""Where a fit starts, and in which coordinates if there are many more columns than rows.
+
+The loss is not convex, and the start decides the basin (paper §4.2).
+"""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf
 
 from cayleyklein._typing import Floats
-from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.rows import TrainingRows, principal_axes
 
 # Eigenvalue of a covariance, relative to the largest, below which it is shrunk to its mean.
 SINGULAR = 1e-6
+COLUMNS_PER_ROW = 2  # d/n above which a table counts as wide; below it weights did not help
+ROWS_PER_COMPONENT, FEWEST_COMPONENTS = 4, 10
 
 
 def starting_factor(name: str, rows: TrainingRows, n_components: int | None = None) -> Floats:
@@ -38,10 +44,7 @@ def identity(rows: TrainingRows, r: int) -> Floats:
 
 def discriminants(rows: TrainingRows, r: int) -> Floats:
     """Project on linear discriminants of within-class whitened rows, then on what is left."""
-    mass = np.bincount(rows.labels, weights=rows.shares)
-    means = np.zeros((len(mass), rows.n_columns))
-    np.add.at(means, rows.labels, rows.shares[:, None] * rows.X)
-    means /= np.where(mass > 0, mass, 1.0)[:, None]
+    mass, means = _class_means(rows, rows.X)
     whiten = _whitening(_covariance(rows, means[rows.labels]), rows.n_columns)
     between = means @ whiten.T
     return _leading_axes((between * mass[:, None]).T @ between, r) @ whiten
@@ -54,6 +57,7 @@ STARTS: dict[str, Callable[[TrainingRows, int], Floats]] = {
     "pca": lambda rows, r: _leading_axes(_covariance(rows), r),
     "lda": discriminants,
 }
+NAMES = {"auto", "flat", *STARTS}
 
 
 def _leading_axes(matrix: Floats, r: int) -> Floats:
@@ -84,3 +88,49 @@ def _covariance(rows: TrainingRows, centers: Floats | None = None) -> Floats:
     constant = np.flatnonzero(~varies)  # which come last, with the least variance
     matrix[constant, constant] = np.linalg.eigvalsh(some)[0] / 2
     return matrix
+
+
+def _class_means(rows: TrainingRows, columns: Floats) -> tuple[Floats, Floats]:
+    """Return the share of each class, and its mean (C, d) of columns (n, d)."""
+    mass: Floats = np.bincount(rows.labels, weights=rows.shares).astype(float)
+    sums = np.zeros((len(mass), columns.shape[1]))
+    np.add.at(sums, rows.labels, rows.shares[:, None] * columns)
+    return mass, sums / np.where(mass > 0, mass, 1.0)[:, None]
+
+
+def focus(init: str, rows: TrainingRows, *others: TrainingRows) -> tuple[TrainingRows, ...]:
+    """Return labelled rows, and others in the same coordinates, on weighted components.
+
+    Only for wide tables and the default start. Most columns of such a table, as of gene expression,
+    are noise, and equal weights drown the others. So columns are weighted by what they tell of the
+    classes, and the metric is learned on the leading principal components.
+    """
+    wide = rows.basis is not None and len(rows.mean) > COLUMNS_PER_ROW * len(rows)
+    if not wide or init != "std" or rows.targets is not None:
+        return rows, *others
+    assert rows.basis is not None
+    columns = rows.X @ rows.basis
+    weights = column_weights(columns, rows)
+    most = max(FEWEST_COMPONENTS, len(rows) // ROWS_PER_COMPONENT)
+    axes = principal_axes(columns * weights, most)
+    map_ = (rows.basis * weights) @ axes.T
+    with np.errstate(divide="ignore"):
+        scale = rows.scale / weights
+    return tuple(
+        replace(some, X=some.X @ map_, scale=scale, basis=axes) for some in (rows, *others)
+    )
+
+
+def column_weights(columns: Floats, rows: TrainingRows) -> Floats:
+    """Return √(η²/(1 - η²)) of standardised columns (n, d); their squares are 1 on average.
+
+    η² is the share of a column's variance that lies between class means.
+    """
+    mass, means = _class_means(rows, columns)
+    middle = mass @ means
+    total = rows.shares @ (columns - middle) ** 2
+    between = mass @ (means - middle) ** 2
+    within = np.maximum(total - between, total / len(rows))
+    ratio = np.divide(between, within, out=np.zeros_like(total), where=total > 0)
+    average = ratio.mean()
+    return np.sqrt(ratio / average) if average > 0 else np.ones_like(ratio)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.learning import descent, product, starts, wide
+from cayleyklein.learning import descent, product, starts
 from cayleyklein.learning.descent import Fit
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
@@ -85,7 +85,7 @@ def choose_metric(
     for train, held_out in split:
         learn, test = train, held_out
         if rows.basis is not None:
-            learn, test = wide.focus(recipes[0].init, train, held_out)
+            learn, test = starts.focus(recipes[0].init, train, held_out)
         if len(split) == 1:
             order = train.nested_order(rng)
             fits, found, stages = sample_size.grow(learn, test, order, recipes, scorer, rng, report)
@@ -110,7 +110,7 @@ def choose_metric(
         metric = plain_metric(rows, PLAIN[selection.chosen], learner.n_components)
         return Chosen(metric, (), selection, len(rows))
     if len(split) > 1:
-        (learn,) = wide.focus(recipes[0].init, rows)
+        (learn,) = starts.focus(recipes[0].init, rows)
         rest = recipes[0].n_passes - scorer.few_passes
         if rest > 0 and learn is rows:  # and so in the coordinates of the folds
             fits = descent.descend_parts(rows, recipes, rng, report, mean_fits(learned), rest)
@@ -146,7 +146,7 @@ def choose_alpha(
     scores: dict[str, list[Floats]] = {}
     split = folds.split_rows(rows, rng)
     for train, held_out in split:
-        learn, test = wide.focus(recipes[0].init, train, held_out)
+        learn, test = starts.focus(recipes[0].init, train, held_out)
         points = learn.X[train.points[0]]
         tables = []
         for fit in descent.descend_parts(learn, recipes, rng):
@@ -161,7 +161,7 @@ def choose_alpha(
     weights = [held_out.weights for _, held_out in split]
     selection = choose_candidate(scores, weights, scorer, tie_to_first=True)
     alpha = float(selection.chosen.removeprefix("α = "))
-    (rows,) = wide.focus(recipes[0].init, rows)
+    (rows,) = starts.focus(recipes[0].init, rows)
     fits = descent.descend_parts(rows, recipes, rng, learner._report(), keep_all=True)
     return Chosen(product.mixed_of(rows, fits, alpha), fits, selection, len(rows))
 
