@@ -138,7 +138,7 @@ class DescentLearner(MetricLearner):
     verbose: bool
 
     _shared_constraints: ClassVar[dict[str, list[Any]]] = {
-        "init": [StrOptions(starts.NAMES - {"lda"}), CurvedMetric, "array-like"],
+        "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],

@@ -57,7 +57,7 @@ STARTS: dict[str, Callable[[TrainingRows, int], Floats]] = {
     "pca": lambda rows, r: _leading_axes(_covariance(rows), r),
     "lda": discriminants,
 }
-NAMES = {"auto", "flat", *STARTS}
+START_NAMES = {"auto", "flat", *STARTS}
 
 
 def _leading_axes(matrix: Floats, r: int) -> Floats:
