@@ -1,14 +1,17 @@
 """Many threads at once: the same answers, and a process that stays as it was."""
 
 import os
+import subprocess
+import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pytest
 from tests.small import DISC, SPHERE, TABLE, Y
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from cayleyklein import (
     MMC,
@@ -124,3 +127,65 @@ def test_the_process_stays_as_it_was():
     everything(2)
     CayleyKleinVoronoi(X, DISC).cells()
     assert process_state() == before
+
+
+OVERLAPPING = """
+import threading, time
+import numpy as np
+import sklearn.neighbors
+from threadpoolctl import threadpool_info
+from cayleyklein import CurvedLMNN
+from cayleyklein._estimators import few_threads
+
+def threads():
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+def overlap(span):
+    time.sleep(span[0])
+    with few_threads(10, 2):
+        time.sleep(span[1])
+        during.append(max(threads()))
+
+during = []
+before = threads()
+assert before == [2] * len(before), before
+pool = [threading.Thread(target=overlap, args=[span]) for span in ((0, 0.2), (0.1, 0.3))]
+for thread in pool:
+    thread.start()
+for thread in pool:
+    thread.join()
+X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+told = lambda progress: during.append(max(threads()))
+CurvedLMNN(geometry="flat", n_passes=1, callback=told).fit(X, y)
+try:
+    CurvedLMNN().fit(np.full((4, 1), np.nan), [0, 0, 1, 1])
+except ValueError:
+    pass
+assert set(during) == {1}, during
+assert threads() == before, threads()
+"""
+
+
+def test_fits_take_one_thread_and_leave_no_limit_behind():
+    """In a process of its own, which two threads are given: the first fit to begin ends first."""
+    two = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2")
+    subprocess.run([sys.executable, "-c", OVERLAPPING], env=os.environ | two, check=True)
+
+
+def threads_of_a_fit(_):
+    during = []
+    most = lambda: max(pool["num_threads"] for pool in threadpool_info())  # noqa: E731
+    before = most()
+    told = lambda _: during.append(most())  # noqa: E731
+    CurvedLMNN(geometry="flat", n_passes=1, callback=told).fit(X, CLASSES)
+    return before, max(during), most()
+
+
+def test_fits_in_workers_of_joblib_and_dask():
+    dask = pytest.importorskip("dask")
+    inside = joblib.wrap_non_picklable_objects(threads_of_a_fit)
+    found = joblib.Parallel(2, backend="loky")(joblib.delayed(inside)(i) for i in range(2))
+    tasks = [dask.delayed(threads_of_a_fit)(i) for i in range(3)]
+    found += dask.compute(*tasks, scheduler="threads")
+    assert {during for _, during, _ in found} == {1}
+    assert {after for _, _, after in found} <= {before for before, _, _ in found}

@@ -22,21 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    column_or_1d,
-    validate_data,
-)
-from threadpoolctl import threadpool_limits
+from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
+from threadpoolctl import OpenBLASController, threadpool_limits
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import (
-    as_finite_array,
-    expect,
-    list_indices,
-    refuse_containers,
-)
+from cayleyklein._validation import as_finite_array, expect, list_indices, refuse_containers
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
 try:  # from scikit-learn 1.9 on
@@ -89,21 +79,21 @@ def _with_root_task(fit: Callable[..., R]) -> Callable[..., R]:
             context.call_on_fit_task_begin(estimator=estimator)
             result = fit(estimator, *args, **given)
             context.call_on_fit_task_end(estimator=estimator)
+            return result
         finally:
             FIT_TASK.reset(outer)
-        return result
 
     return call
 
 
 def tell_iteration() -> bool:
     """Tell scikit-learn's callbacks of the running fit one iteration; return whether to stop."""
-    task = FIT_TASK.get()
-    if task is None:
+    estimator, context = FIT_TASK.get() or (None, None)
+    if context is None:
         return False
-    iteration = task[1].subcontext(task_name="iteration")
-    iteration.call_on_fit_task_begin(estimator=task[0])
-    return bool(iteration.call_on_fit_task_end(estimator=task[0]))
+    iteration = context.subcontext(task_name="iteration")
+    iteration.call_on_fit_task_begin(estimator=estimator)
+    return bool(iteration.call_on_fit_task_end(estimator=estimator))
 
 
 @contextmanager
@@ -178,7 +168,12 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
             # NaN are looked for below, where their places are named
             rows: AnyArray = validate_data(estimator, X, **options, ensure_all_finite=False)
     except CayleyKleinError as error:
-        wrong = [repr(name) for name in getattr(X, "columns", ()) if not _is_numeric(X[name])]
+        wrong = []
+        for name in getattr(X, "columns", ()):
+            try:
+                np.asarray(X[name]).astype(np.float64)
+            except (TypeError, ValueError):
+                wrong.append(repr(name))
         if not wrong:
             raise
         raise type(error)(
@@ -218,14 +213,6 @@ def check_numbers(y: Any) -> Floats:
     as_finite_array(y, "y")
     with naming("y"), np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(_check_y(y, multi_output=True, y_numeric=True), dtype=np.float64)
-
-
-def _is_numeric(column: Any) -> bool:
-    try:
-        np.asarray(column).astype(np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def refuse_no_numbers(values: Any, name: str) -> None:
@@ -364,23 +351,29 @@ SMALL_WORK = 2e8
 
 
 class ThreadLimit:
-    """Fits that run in this process, and the limit of its threads while only small ones do."""
+    """Fits that run in this process, and the limit of BLAS threads while only small ones do."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.running = {"small": 0, "large": 0}
         self.limit: Any = None
 
-    def count(self, size: str, change: int) -> None:
-        """Count a fit that begins or ends; set the limit, or restore what was before it."""
+    def count(self, size: str, change: int) -> bool:
+        """Count a fit that begins or ends; set the limit or lift it; return whether it is set."""
         with self.lock:
             self.running[size] += change
             wanted = self.running["small"] > 0 and self.running["large"] == 0
-            if wanted and self.limit is None:
-                self.limit = threadpool_limits(1)
-            elif not wanted and self.limit is not None:
-                self.limit.restore_original_limits()
-                self.limit = None
+            if wanted != (self.limit is not None):
+                # threadpoolctl 3.8 lets only the thread that set a limit of OpenBLAS lift it
+                take_over = getattr(OpenBLASController, "clear_controlling_thread", None)
+                if take_over is not None:
+                    take_over(force=True)
+                if wanted:
+                    self.limit = threadpool_limits(1, user_api="blas")
+                else:
+                    self.limit.restore_original_limits()
+                    self.limit = None
+            return wanted
 
 
 THREAD_LIMIT = ThreadLimit()
@@ -390,12 +383,14 @@ THREAD_LIMIT = ThreadLimit()
 def few_threads(n_rows: int, n_columns: int) -> Iterator[None]:
     """Keep matrix products of few rows in one thread: others would spin for work, and burn CPU.
 
-    The number of BLAS and OpenMP threads belongs to the process. It is one while at least one small
-    fit and no large one runs, and is restored when that ends, whichever fit ends first.
+    The number of BLAS threads belongs to the process. It is one while at least one small fit and no
+    large one runs, and is restored when that ends, whichever fit ends first. The number of OpenMP
+    threads belongs to the thread of the fit.
     """
-    small = float(n_rows) * min(n_rows, 1000) * n_columns < SMALL_WORK
-    THREAD_LIMIT.count("small" if small else "large", 1)
+    size = "small" if float(n_rows) * min(n_rows, 1000) * n_columns < SMALL_WORK else "large"
+    limited = THREAD_LIMIT.count(size, 1)
     try:
-        yield
+        with threadpool_limits(1 if limited else None, user_api="openmp"):
+            yield
     finally:
-        THREAD_LIMIT.count("small" if small else "large", -1)
+        THREAD_LIMIT.count(size, -1)

@@ -153,10 +153,17 @@ def test_overlapping_fits_leave_no_limit_behind():
 
 
 def test_a_large_fit_is_not_limited_by_a_small_one():
-    before = blas_threads()
+    before, inside = blas_threads(), []
+
+    def large():
+        with few_threads(100_000, 100):
+            inside.extend(blas_threads())
+
     with few_threads(10, 2):
         assert max(blas_threads()) == 1
-        with few_threads(100_000, 100):
-            assert blas_threads() == before
+        thread = threading.Thread(target=large)
+        thread.start()
+        thread.join()
+        assert inside == before
         assert max(blas_threads()) == 1
     assert blas_threads() == before

@@ -112,7 +112,8 @@ def choose_metric(
     if len(split) > 1:
         (learn,) = starts.focus(recipes[0].init, rows)
         rest = recipes[0].n_passes - scorer.few_passes
-        if rest > 0 and learn is rows:  # and so in the coordinates of the folds
+        # a single pass did a little less well; and the folds must have had these coordinates
+        if rest > 1 and learn is rows:
             fits = descent.descend_parts(rows, recipes, rng, report, mean_fits(learned), rest)
         else:
             fits = descent.descend_parts(learn, recipes, rng, report)
