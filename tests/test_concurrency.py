@@ -54,7 +54,9 @@ SHARED = {
         CurvedKernelClassifier(metric=DISC, random_state=0).fit(X, CLASSES).predict_proba
     ),
     "brute": lambda: CurvedNeighbors(metric=DISC, algorithm="brute").fit(X).kneighbors,
-    "vptree": lambda: CurvedNeighbors(metric=DISC, algorithm="vptree", n_jobs=2).fit(X).kneighbors,
+    "curved tree": lambda: (
+        CurvedNeighbors(metric=DISC, algorithm="tree", n_jobs=2).fit(X).kneighbors
+    ),
     "tree": lambda: CurvedNeighbors(algorithm="tree").fit(X).kneighbors,
     "radius": lambda: CurvedNeighbors(metric=DISC, radius=0.2).fit(X).radius_neighbors,
     "transform": lambda: MMC(tol=1e-2).fit(X, CLASSES).transform,
@@ -89,7 +91,7 @@ def everything(n_jobs):
     model = CurvedKNeighborsClassifier(metric=learner.metric_, n_jobs=n_jobs).fit(X, CLASSES)
     table = TableClassifier(geometry="hyperbolic", n_jobs=n_jobs).fit(TABLE, Y)
     found = [learner.components_, model.predict_proba(QUERIES), table.predict_proba(TABLE)]
-    for metric, how in [(DISC, "brute"), (DISC, "vptree"), (SPHERE, "auto"), (None, "tree")]:
+    for metric, how in [(DISC, "brute"), (DISC, "tree"), (SPHERE, "auto"), (None, "tree")]:
         found += (
             CurvedNeighbors(metric=metric, algorithm=how, n_jobs=n_jobs).fit(X).kneighbors(QUERIES)
         )

@@ -56,7 +56,7 @@ def test_neighbours_votes_and_weights(geometry, weights):
     np.testing.assert_array_equal(model.predict(queries), classes[expected.argmax(axis=1)])
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "brute", "vptree"])
+@pytest.mark.parametrize("algorithm", ["auto", "brute", "tree"])
 @pytest.mark.parametrize("geometry", ["flat", "elliptic", "hyperbolic", "mixed"])
 def test_ties(geometry, algorithm):
     """On a grid around the centre many rows are equally near: the first ones are the neighbours,

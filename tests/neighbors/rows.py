@@ -13,6 +13,7 @@ FAMILIES = ("curved", "low rank", "mixed", "product")
 
 kinds = st.sampled_from(KINDS)
 families = st.sampled_from(FAMILIES)
+ALGORITHMS = ("brute", "tree")
 dimensions = st.sampled_from((1, 2, 3, 8))
 curvatures = st.sampled_from((-10.0, -1.0, -1e-3, -1e-6, 0.0, 1e-6, 1e-3, 1.0, 10.0))
 
@@ -51,11 +52,3 @@ def make(rng, family, d, K, kind, n=120):
         parts = [random_metric(rng, d, abs(K)), other, random_metric(rng, d, 0.0)]
         return ProductMetric(parts, [0.5, 2.0, 1.0]), metric.points(z)
     return MixedMetric([metric, other], [0.3, 1.7]), metric.points(z)
-
-
-def algorithms(metric):
-    """The algorithms that know a metric."""
-    if isinstance(metric, ProductMetric):
-        return ("brute", "tree")
-    trees = ("tree",) if isinstance(metric, CurvedMetric) and metric.curvature >= 0 else ()
-    return ("brute", *trees, "vptree")

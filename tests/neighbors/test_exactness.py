@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from tests import oracle
 from tests.neighbors.rows import (
+    ALGORITHMS,
     KINDS,
-    algorithms,
     curvatures,
     dimensions,
     families,
@@ -23,12 +23,6 @@ from cayleyklein.neighbors import CurvedNeighbors, bounds
 from cayleyklein.neighbors import search as search_module
 
 DISC = CurvedMetric.euclidean(3, curvature=-1.0)
-
-
-@pytest.fixture(autouse=True)
-def _no_tree_gives_way(monkeypatch):
-    """Among few rows a tree spares little; it is to be tried all the same."""
-    monkeypatch.setattr("cayleyklein.neighbors.algorithms.HOPELESS", 2.0)
 
 
 def rounding(metric, plain):
@@ -61,7 +55,7 @@ def test_algorithms_agree_with_the_plain_distances(seed, family, d, K, kind):
     Q = np.concatenate([X[:10] + 1e-4 * (X[10:20] - X[:10]), X[20:25]])
     k = int(rng.integers(1, 20))
     answers = {}
-    for algorithm in algorithms(metric):
+    for algorithm in ALGORITHMS:
         search = CurvedNeighbors(k, metric=metric, algorithm=algorithm).fit(X)
         answers[algorithm] = search.kneighbors(Q)
         assert_nearest(metric, X, Q, *answers[algorithm])
@@ -104,7 +98,7 @@ def test_radius_neighbors(seed, family, d, K, kind):
     radius = float(np.quantile(plain, 0.2))
     doubtful = np.isclose(plain, radius, **rounding(metric, plain))
     first = None
-    for algorithm in algorithms(metric):
+    for algorithm in ALGORITHMS:
         search = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X)
         distances, rows = search.radius_neighbors(X[:9], radius)
         for i in range(9):
@@ -126,13 +120,13 @@ def test_float32_rows_keep_their_neighbours(family, kind):
     metric, X = make(rng, family, 3, -1.0, kind)
     X = X.astype(np.float32)
     X = X[metric.contains(X)]
-    for algorithm in algorithms(metric):
+    for algorithm in ALGORITHMS:
         search = CurvedNeighbors(7, metric=metric, algorithm=algorithm).fit(X)
         distances, rows = search.kneighbors(X[:50])
         assert_nearest(metric, X.astype(float), X[:50].astype(float), distances, rows)
 
 
-@pytest.mark.parametrize("algorithm", ["brute", "vptree", "auto"])
+@pytest.mark.parametrize("algorithm", ["brute", "tree", "auto"])
 def test_rows_at_hyperbolic_radius_12(algorithm):
     """In float32 most of these neighbours would be lost."""
     rng = np.random.default_rng(0)
@@ -151,7 +145,7 @@ def test_distances_in_fifty_digits(K):
     X = metric.points(np.concatenate([near, near[:10] * (1 - 1e-7)]))
     form = {"curvature": K, "center": metric.center, "factor": metric.factor}
     true = np.array([[float(oracle.distance(x, y, **form)) for y in X] for x in X[:6]])
-    for algorithm in algorithms(metric):
+    for algorithm in ALGORITHMS:
         search = CurvedNeighbors(8, metric=metric, algorithm=algorithm).fit(X)
         distances, rows = search.kneighbors(X[:6])
         np.testing.assert_array_equal(rows, np.argsort(true, axis=1)[:, :8])
@@ -163,7 +157,7 @@ def test_hundreds_of_equal_rows(K):
     """All candidates tie, however many are asked for."""
     metric = CurvedMetric.euclidean(2, curvature=K)
     X = np.tile([[0.1, 0.2], [0.3, 0.1]], (150, 1))
-    for algorithm in algorithms(metric):
+    for algorithm in ALGORITHMS:
         search = CurvedNeighbors(4, metric=metric, algorithm=algorithm).fit(X)
         np.testing.assert_array_equal(search.kneighbors(X[:2])[1], [[0, 2, 4, 6], [1, 3, 5, 7]])
         np.testing.assert_array_equal(search.kneighbors()[1][:2], [[2, 4, 6, 8], [3, 5, 7, 9]])
@@ -176,7 +170,7 @@ def test_small_cluster_far_from_the_centre(seed, d, K):
     metric = CurvedMetric.euclidean(d, curvature=K)
     center = 0.9 / math.sqrt(abs(K)) if K else 1e3
     X = center * np.eye(d)[0] + 1e-6 * round_rows(rng, "random", 200, d)
-    for algorithm in algorithms(metric):
+    for algorithm in ALGORITHMS:
         found = CurvedNeighbors(3, metric=metric, algorithm=algorithm).fit(X).kneighbors(X[:30])
         assert_nearest(metric, X, X[:30], *found)
 
@@ -187,7 +181,7 @@ def test_antipodal_rows():
     sphere = CurvedMetric.euclidean(2, curvature=1.0)
     X = rng.normal(size=(200, 2)) * 10.0 ** rng.uniform(-3, 9, size=(200, 1))
     for metric in (sphere, MixedMetric([sphere, CurvedMetric.euclidean(2, curvature=1e-20)])):
-        for algorithm in algorithms(metric):
+        for algorithm in ALGORITHMS:
             found = (
                 CurvedNeighbors(190, metric=metric, algorithm=algorithm).fit(X).kneighbors(X[:40])
             )
@@ -210,7 +204,7 @@ def test_squares_that_leave_the_range_of_floats(scale, K):
     X = scale * rng.normal(size=(200, 2))
     plain = metric.distance(X[:20, None], X)
     radius = float(np.median(plain))
-    for algorithm in algorithms(metric):
+    for algorithm in ALGORITHMS:
         search = CurvedNeighbors(5, metric=metric, algorithm=algorithm).fit(X)
         assert_nearest(metric, X, X[:20], *search.kneighbors(X[:20]))
         inside = [len(row) for row in search.radius_neighbors(X[:20], radius)[1]]
@@ -218,7 +212,7 @@ def test_squares_that_leave_the_range_of_floats(scale, K):
 
 
 @pytest.mark.parametrize("K", [-1.0, 1.0])
-@pytest.mark.parametrize("algorithm", ["brute", "vptree"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_distances_do_not_depend_on_company(K, algorithm):
     """A matrix product rounds a row by its place in a block, and equal rows would not tie."""
     rng = np.random.default_rng(3)

@@ -9,7 +9,6 @@ from cayleyklein import (
     CurvedNeighbors,
     ProductMetric,
 )
-from cayleyklein.exceptions import InvalidInputError
 
 rng = np.random.default_rng(0)
 X, Q = rng.normal(size=(150, 3)), rng.normal(size=(20, 3))
@@ -31,11 +30,6 @@ def test_close_rows_are_measured_exactly():
     plain = METRIC.distance(close[:20, None], close)
     np.testing.assert_allclose(distances, np.sort(plain, axis=1)[:, :7], rtol=1e-12)
     np.testing.assert_array_equal(rows, np.argsort(plain, axis=1, kind="stable")[:, :7])
-
-
-def test_only_euclidean_searches():
-    with pytest.raises(InvalidInputError, match="'auto', 'brute' or 'tree'"):
-        CurvedNeighbors(metric=METRIC, algorithm="vptree").fit(X)
 
 
 @pytest.mark.parametrize("weights", ["linear", "distance"])

@@ -212,7 +212,7 @@ def test_leave_one_out_without_rows():
     assert model.score(None, Y) == np.mean(np.array(expected) == Y)
 
 
-@pytest.mark.parametrize("algorithm", ["brute", "tree", "vptree"])
+@pytest.mark.parametrize("algorithm", ["brute", "tree"])
 def test_rows_are_added_under_the_same_metric(algorithm):
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))

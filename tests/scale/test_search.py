@@ -53,7 +53,7 @@ CASES = [("curved", -1.0), ("curved", 0.0), ("curved", 1.0), ("low rank", -1.0),
 
 
 @pytest.mark.parametrize(("family", "curvature"), CASES)
-@pytest.mark.parametrize("algorithm", ["brute", "vptree"])
+@pytest.mark.parametrize("algorithm", ["brute", "tree"])
 def test_threads_of_this_process_give_the_same(family, curvature, algorithm):
     metric, X, Q = problem(family, curvature)
     inside = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X)

@@ -32,6 +32,9 @@ BASIS_ROWS = 3072
 MEASURED, CROWDED = 200, 4
 """Time to measure a coordinate of a pair over that in a product; and most pairs, over k."""
 
+NARROW = 16
+"""Coordinates below which no projection is tried."""
+
 MANY_PAIRS = 2**22
 """Pairs of queries and rows after which a table in single precision is made."""
 
@@ -203,6 +206,8 @@ def principal_basis(y: Floats, n: int) -> Floats | None:
     times k rows are within the bounds of the k-th nearest, and must be measured.
     """
     probe, D, k = np.arange(len(y)) % 3 == 0, y.shape[1], PROBE_NEIGHBORS
+    if D < NARROW:
+        return None
     y = y / (np.abs(y).max() or 1.0)
     vectors = np.linalg.eigh(y[~probe].T @ y[~probe])[1][:, ::-1]
     rows = y[probe] @ vectors

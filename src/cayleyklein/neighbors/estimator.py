@@ -243,8 +243,8 @@ class CurvedNeighbors(NeighborMethods):
     """Nearest neighbours by a curved, mixed or product metric, about as fast as Euclidean ones.
 
     Answers are exact: the rows with the smallest float64 distances, rows at equal distances in row
-    order. Flat, elliptic, hyperbolic and product metrics are searched as Euclidean rows by
-    scikit-learn; a mixed metric by a tree of vantage points. Candidates are then measured again.
+    order. A matrix product, or a k-d tree, bounds all distances from below; rows that may be among
+    the nearest are then measured.
 
     Parameters
     ----------
@@ -254,15 +254,14 @@ class CurvedNeighbors(NeighborMethods):
         The Euclidean metric when None.
     radius : float, default=1.0
         Default radius of :meth:`radius_neighbors`.
-    algorithm : {"auto", "brute", "tree", "vptree"}, default="auto"
-        How to search: "auto" (probes the fitted rows), "brute", "tree" (a k-d tree; flat, elliptic
-        and product metrics) or "vptree" (vantage points; all but products).
+    algorithm : {"auto", "brute", "tree"}, default="auto"
+        How to search: "auto" (probes the fitted rows), "brute" or "tree" (a k-d tree).
     outside : {"extend", "raise"}, default="extend"
         Queries outside a hyperbolic domain: "extend" gives them neighbours at distance inf, "raise"
         is an error that names them. Fitted rows must lie inside.
     n_jobs : int, optional
-        Number of threads; the answer does not depend on it. scikit-learn's brute search takes its
-        number of threads from the environment.
+        Number of threads; the answer does not depend on it. Matrix products take their number of
+        threads from the environment.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Searches among Euclidean rows: SciPy's k-d tree for K ≥ 0, and scikit-learn's brute force."""
+"""Searches among Euclidean rows: SciPy's k-d tree, and scikit-learn's brute force."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from cayleyklein.neighbors.space import (
     FAINT,
     HUGE,
     PLACED_ROWS,
+    ROUND_OFF,
     SLACK,
     ChordRows,
     ChordSpace,
@@ -27,13 +28,37 @@ FAR_MIDDLE = 100.0
 
 
 class TreeSearch:
-    """Candidates for a metric with K ≥ 0, or for a product, by a k-d tree."""
+    """Candidates by a k-d tree, in coordinates whose Euclidean distance no distance is less than.
+
+    For K ≥ 0 and products these are v, which measure the chord; for K < 0 2z/(1 + σ), Poincaré's
+    ball in the size that it has at its centre. A sum Σ w d of metrics is at least √Σ(w d)².
+    """
 
     def __init__(self, space: ChordSpace, rows: ChordRows) -> None:
-        (self.term,) = space.terms
-        self.space, self.blur = space, float(space.blur(rows).max())
-        y, self.middle = centred(rows.v)
+        self.space = space
+        self.ranks = len(space.terms) == 1 and space.terms[0].K >= 0
+        """Whether the order of the coordinates' distances is that of the metric."""
+        self.factors = (1, 4) if self.ranks else (4, 16, 64)
+        """Numbers of candidates worth asking for, over the least."""
+        y, self.middle = centred(self.coordinates(rows))
+        self.blur = float(self._blur(rows).max())
         self.tree: Any = cKDTree(y) if FAINT < longest_square(y) < HUGE else None
+
+    def coordinates(self, rows: ChordRows) -> Floats:
+        if self.ranks:
+            return rows.v
+        columns = []
+        for i, term in enumerate(self.space.terms):
+            v = rows.v[:, term.columns]
+            if term.K < 0:
+                v = 2 * v[:, :-1] / (1 + 1 / rows.scale[:, i, None])
+            columns.append(term.weight * v)
+        return np.hstack(columns)
+
+    def _blur(self, rows: ChordRows) -> Floats:
+        """Return how far rounding may move the coordinates of rows."""
+        weights = [1.0 if self.ranks else term.weight for term in self.space.terms]
+        return (2 * self.space.blur(rows) + 1e3 * ROUND_OFF * rows.reach) @ weights
 
     def candidates(
         self, queries: ChordRows, k: int, wanted: int, pool: Pool
@@ -42,20 +67,23 @@ class TreeSearch:
 
         Rows that are certainly farther than the `wanted` nearest of them are replaced by -1.
         """
-        q = queries.v - self.middle if self.middle.any() else queries.v
+        q = self.coordinates(queries) - self.middle
         if self.tree is None or not longest_square(q) < HUGE:
             nothing = np.full((len(q), k), -1, dtype=np.intp)
             return nothing, np.full(len(q), -np.inf)
         near, found = self.tree.query(q, np.arange(1, k + 1), workers=threads_of(pool))
-        last, blur = near[:, -1], 2 * (self.space.blur(queries)[:, 0] + self.blur)
+        last, blur = near[:, -1], self._blur(queries) + self.blur
         with np.errstate(over="ignore", invalid="ignore"):  # nan, which certifies nothing
             # a row nearer than `last` is no longer than ‖q‖ + last
             length = 2 * np.linalg.norm(q, axis=1) + last
             error = rounding_of(q.shape[1]) * (length**2 + FAINT)
-            chord = np.maximum(np.sqrt(np.maximum(last**2 - error, 0)) - blur, 0)
-            room = np.sqrt(near[:, wanted - 1] ** 2 + 2 * error) + 2 * blur
-            floor = self.term.weight * lifts.distance_from_sqchord(chord**2, self.term.K)
-        return np.where(near <= room[:, None], found, -1), floor * (1 - SLACK)
+            floor = np.maximum(np.sqrt(np.maximum(last**2 - error, 0)) - blur, 0)
+            if self.ranks:
+                room = np.sqrt(near[:, wanted - 1] ** 2 + 2 * error) + 2 * blur
+                found = np.where(near <= room[:, None], found, -1)
+                (term,) = self.space.terms
+                floor = term.weight * lifts.distance_from_sqchord(floor**2, term.K)
+        return found, floor * (1 - SLACK)
 
 
 def centred(v: Floats) -> tuple[Floats, Floats]:

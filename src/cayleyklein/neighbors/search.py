@@ -47,14 +47,14 @@ CHUNK = 4096
 SPARE = 4
 """Candidates asked for beyond k, so that rounding seldom leaves a query in doubt."""
 
-MORE = 4
-"""Factor by which the number of candidates grows for queries in doubt."""
-
 BLOCK_ROWS, BLOCK_COLUMNS = 128, 16384
 """Queries and fitted rows of a block of bounds: 8 or 16 MB."""
 
 GROUP = 16
 """Rows of which the nearest is looked at for a first bound."""
+
+FIRST = (1, 4, 16)
+"""Rows to be measured first, over k, until they bound the others."""
 
 CROWD = 32
 """Rows to be measured, over k, from which a closer ruler is taken."""
@@ -208,12 +208,14 @@ class SearchIndex:
             outside, doubtful = np.flatnonzero(~queries.inside), np.flatnonzero(queries.inside)
             values[outside], rows[outside] = self._scanned(queries.take(outside), k, None, pool)
         least = k + SPARE + (own is not None)
-        for width in (least, MORE * least):
-            if self.engine is None or not len(doubtful) or width >= len(self):
+        for factor in () if self.engine is None else self.engine.factors:
+            width = factor * least
+            if not len(doubtful) or width >= len(self):
                 break
             some, mine = queries, own
             if len(doubtful) < len(values):
                 some, mine = taken(queries, own, doubtful)
+            assert self.engine is not None
             candidates, floor = self.engine.candidates(some, width, k + (own is not None), pool)
             best, found = self._best_of(some, candidates, k, mine, pool)
             values[doubtful], rows[doubtful] = best, found
@@ -268,13 +270,17 @@ class SearchIndex:
                         mine = own[block] - columns.start
                         its = np.flatnonzero((mine >= 0) & (mine < rough.shape[1]))
                         rough[its, mine[its]] = np.inf
-                    if columns.start == 0 and ruler is rulers[0]:  # measure some, for a bound
-                        first = rows_below(rough, kth_bound(rough, k))
-                        merge(first[0] + block.start, first[1], rough[first])
-                    if columns.start == 0:
-                        rough[first] = np.inf
+                    if columns.start == 0 and ruler is not rulers[0]:  # some are measured already
+                        np.put_along_axis(rough, found[block], np.inf, 1)
+                    few = CROWD * k * len(rough)
+                    for more in FIRST if columns.start == 0 else ():  # measure some, for a bound
+                        hits = rows_below(rough, kth_bound(rough, more * k))
+                        merge(hits[0] + block.start, hits[1], rough[hits])
+                        rough[hits] = np.inf
+                        if len(rows_below(rough, ruler.limit(block, best[block, -1]))[0]) <= few:
+                            break
                     hits = rows_below(rough, ruler.limit(block, best[block, -1]))
-                    if len(hits[0]) <= CROWD * k * len(rough):
+                    if len(hits[0]) <= few:
                         break
                 if len(hits[0]):
                     merge(hits[0] + block.start, hits[1] + columns.start, rough[hits])
