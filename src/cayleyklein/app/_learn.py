@@ -11,7 +11,7 @@ import numpy as np
 
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _fitting, _processes, _tables
-from cayleyklein.app._session import run_command
+from cayleyklein.app._session import run_commands
 from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
@@ -160,11 +160,7 @@ class LearnSession:
         with self._lock:
             if commands:
                 self.notes = []
-            try:
-                for command in commands:
-                    run_command(self, command)
-            except CayleyKleinError as error:
-                self.notes.append(str(error))
+            self.notes += run_commands(self, commands)
             return self._answer()
 
     def poll(self) -> dict[str, Any] | None:

@@ -46,6 +46,16 @@ def run_command(session: Any, command: Any) -> Any:
     return action(**values)
 
 
+def run_commands(session: Any, commands: list[Any]) -> list[str]:
+    """Do commands up to the first that is refused; return what is said to that one."""
+    try:
+        for command in commands:
+            run_command(session, command)
+    except CayleyKleinError as error:
+        return [str(error)]
+    return []
+
+
 class PlaneSession(Toolbox):
     def __init__(self, query: str = "") -> None:
         super().__init__()
@@ -75,11 +85,7 @@ class PlaneSession(Toolbox):
         self._pointer = None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
             self.errors, self.said, self.verdict = [], [], None
-        try:
-            for command in commands:
-                run_command(self, command)
-        except CayleyKleinError as error:
-            self.errors.append(str(error))
+        self.errors += run_commands(self, commands)
         if self.state is not before and not self._pointer:
             self.do_leave()  # what was told is not so any more
         return self.answer()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, as_points, as_texts, broadcast_points
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections, space
+from cayleyklein.geometry import Ellipsoid, Hyperplane, constructions, cross_ratio, space
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, style
 
@@ -148,9 +148,8 @@ class CrossRatioDisplay(style.PlaneDisplay):
                 f"metric with K < 0."
             )
         distance = metric(p, q)
-        ends = line_intersections(metric.absolute.matrix, p, q)
-        P, Q = ((end / end[-1]).real[:2] for end in ends)
-        if (Q - P) @ (q - p) < 0:  # the order is P, p, q, Q for either sign of the form
+        P, Q = outlines.line_path(metric, constructions.line_through(p, q), 2)
+        if (Q - P) @ (q - p) < 0:  # the order is P, p, q, Q
             P, Q = Q, P
         display = cls.from_points(p, q, P, Q)
         return replace(display, distance=distance, domains=outlines.domains_of(metric))

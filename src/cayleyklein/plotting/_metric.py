@@ -114,12 +114,16 @@ class BallDisplay(style.PlaneDisplay):
     def _full(self) -> list[Floats]:
         return [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
 
-    def _draw(self, ax: style.Axes, color: str, fill: float, look: dict[str, Any]) -> None:
-        look_inside = Shape("area", chain(self._full), color, alpha=fill)
-        self.fill_ = style.draw_shape(ax, look_inside)
+    def _shapes(self, color: str, fill: float, width: float = 1.2) -> tuple[Shape, Shape]:
         spheres = zip(self.outlines, self.closed, strict=True)
-        paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in spheres]
-        self.lines_ = style.draw_shape(ax, Shape("line", chain(paths), color, 1.2), **look)
+        lines = chain(np.concatenate([path, path[: int(whole)]]) for path, whole in spheres)
+        inside = Shape("area", chain(self._full), color, alpha=fill)
+        return inside, Shape("line", lines, color, width)
+
+    def _draw(self, ax: style.Axes, color: str, fill: float, look: dict[str, Any]) -> None:
+        inside, lines = self._shapes(color, fill)
+        self.fill_ = style.draw_shape(ax, inside)
+        self.lines_ = style.draw_shape(ax, lines, **look)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -13,6 +13,7 @@ from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term, terms_of
 from cayleyklein.plotting import outlines, sections
+from cayleyklein.plotting._metric import BallDisplay
 from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain, class_look
 from cayleyklein.plotting.svg import bar_chart, number, picture
 
@@ -153,12 +154,9 @@ def _balls_on(
     if not edges:
         half_a_cell = np.ptp(bounds, axis=0).max() / (2 * LATTICE)
         bounds += [[-half_a_cell], [half_a_cell]]
-    color = GEOMETRY_COLORS[plane.geometry]
-    balls = [outlines.sphere_path(plane, center, radius, OUTLINE_POINTS) for center in centers]
-    inside = chain(path for path, _ in balls)
-    spheres = chain(np.concatenate([path, path[: int(closed)]]) for path, closed in balls)
-    shapes = [Shape("area", inside, color, alpha=0.15), Shape("line", spheres, color)]
-    shapes.append(Shape("line", chain(edges), size=2.0))
+    balls = BallDisplay.from_metric(plane, centers, radius, resolution=OUTLINE_POINTS)
+    spheres = balls._shapes(GEOMETRY_COLORS[plane.geometry], 0.15, 1.0)
+    shapes = [*spheres, Shape("line", chain(edges), size=2.0)]
     caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''}"
     title = f"{plane.geometry} metric: {caption} in {where}"
     return picture(shapes, bounds, size, title), caption, bounds
