@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import few_threads, is_dask, restore_on_error
 from cayleyklein._notebook import EstimatorCard
@@ -173,10 +172,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             self.n_neighbors_[name] = voters.n_neighbors = voters.n_neighbors_ = k
         kept = np.flatnonzero(given.weights > 0)
         numbers = kept[even_rows(len(kept), REFERENCE_ROWS)]
-        if isinstance(given.X, RowBlocks):
-            self._reference = _distributed.rows_at(given.X, numbers)
-        else:
-            self._reference = given.X[numbers]
+        self._reference = cast(Floats, fitting.rows_in_memory(given, numbers).X)
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
