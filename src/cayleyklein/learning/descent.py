@@ -134,8 +134,6 @@ def descend(
     found = start
     if found is None and recipe.init == "flat":
         found = recipe.start(rows, descend(rows, recipe.flat, rng).found.factor)
-    elif found is None and recipe.init == "std" and recipe.n_components is None:
-        found = recipe.start(rows, np.eye(len(rows.varies)) * rows.varies)
     elif found is None:
         found = recipe.start(rows, starts.starting_factor(recipe.init, rows, recipe.n_components))
     losses: list[list[float]] = []

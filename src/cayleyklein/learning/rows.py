@@ -12,12 +12,7 @@ from scipy import linalg
 
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
-from cayleyklein._estimators import (
-    as_weights,
-    check_numbers,
-    encode_classes,
-    is_dask,
-)
+from cayleyklein._estimators import as_weights, check_numbers, encode_classes, is_dask
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.columns import entrance
