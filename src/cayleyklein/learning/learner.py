@@ -316,11 +316,16 @@ class RowLearner(DescentLearner):
         start = self._start(rows, recipes[0])
         if start is None:
             (rows,) = starts.focus(recipes[0].init, rows)
-            mixed = self.geometry == "mixed"
-            fits = descent.descend_parts(rows, recipes, rng, self._report(), keep_all=mixed)
-        else:
-            fits = (descent.descend(rows, recipes[0], rng, start, self._report()),)
+        fits = self._descend(rows, recipes, start, rng)
         return self._metric_of(rows, fits), fits
+
+    def _descend(
+        self, rows: TrainingRows, recipes: tuple[Any, ...], start: Parameters | None,
+        rng: np.random.Generator,
+    ) -> tuple[Fit, ...]:  # fmt: skip
+        begun = () if start is None else (Fit(recipes[0], start, [], converged=False),)
+        mixed = self.geometry == "mixed"
+        return descent.descend_parts(rows, recipes, rng, self._report(), begun, keep_all=mixed)
 
     def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
         if self.geometry == "product":

@@ -14,6 +14,7 @@ from cayleyklein.learning import product, starts
 from cayleyklein.learning.descent import Fit, Progress, n_anchors
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
+from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.paper import PaperDescent
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric
@@ -201,18 +202,14 @@ default="product"
             )
         return rows
 
-    def _learn(
-        self, rows: TrainingRows, rng: np.random.Generator
-    ) -> tuple[Metric, tuple[Fit, ...]]:
+    def _descend(
+        self, rows: TrainingRows, recipes: tuple[Any, ...], start: Parameters | None,
+        rng: np.random.Generator,
+    ) -> tuple[Fit, ...]:  # fmt: skip
         self._warn_if_long(rows)
-        if self.solver == "lbfgs":
-            return super()._learn(rows, rng)
-        (recipe,) = self._recipes()
-        start = self._start(rows, recipe)
-        if start is None:
-            (rows,) = starts.focus(recipe.init, rows)
-        fits = (PaperDescent(rows, recipe, start, self._report()).run(),)
-        return self._metric_of(rows, fits), fits
+        if self.solver == "gradient":
+            return (PaperDescent(rows, recipes[0], start, self._report()).run(),)
+        return super()._descend(rows, recipes, start, rng)
 
     def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
         if self.geometry == "mixed":
