@@ -6,9 +6,16 @@ solves (JᵀΩJ + λI) s = -JᵀΩ(d - t), J being the derivatives of the distan
 
 import numpy as np
 
-from cayleyklein._typing import Bools, Floats
+from cayleyklein._jit import vectorised
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.geometry import lifts
-from cayleyklein.manifold._stress import distances, to_stereographic
+from cayleyklein.manifold._stress import (
+    CACHED_PAIRS,
+    EPS,
+    distances,
+    fill_sqchords,
+    to_stereographic,
+)
 
 # Number of starts among each multiple of the fixed points' tangent coordinates.
 STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
@@ -66,24 +73,31 @@ class PointStress:
     def __init__(self, v: Floats, K: float) -> None:
         self.K, self._fixed = K, to_stereographic(v, K)
 
-    def expand(self, v: Floats, target: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t), half its gradient, and JᵀΩJ."""
+    def expand(
+        self, v: Floats, target: Floats, weights: Floats, owner: Ints | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t), half its gradient, and JᵀΩJ.
+
+        Target and weights of point i are those in row i, or in row `owner[i]`.
+        """
+        (m, r), fixed = v.shape, self._fixed
+        owner = np.arange(m) if owner is None else owner
+        stress, slope, square = np.zeros(m), np.zeros((m, r)), np.zeros((m, r, r))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             at = to_stereographic(v, self.K)
-            y, w = at.y[:, :, None] - self._fixed.y.T, at.w[:, None] * self._fixed.w
-            sqchord = np.square(y).sum(axis=1) * w
-            d, by_sqchord, _ = lifts.slopes_from_sqchord(sqchord, self.K)
-            J = (2 * by_sqchord * w)[:, None] * y  # (m, r, n), by y at first
-            # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2
-            along = (at.bend[:, None, None] * v[:, None] @ J)[:, 0]
-            along -= by_sqchord * sqchord * at.stretch[:, None] / 2
-            J *= at.stretch[:, None, None]
-            J += self.K * v[:, :, None] * along[:, None]
-            residual = d - target
-            pulled = weights * residual
-            stress = np.einsum("mn,mn->m", pulled, residual)
-            square = (weights[:, None] * J) @ np.swapaxes(J, 1, 2)
-            return stress, (J @ pulled[:, :, None])[..., 0], square
+            step = max(1, CACHED_PAIRS // len(fixed.w))
+            for start in range(0, m, step):
+                rows = slice(start, start + step)
+                sqchord = np.empty((len(v[rows]), len(fixed.w)))
+                fill_sqchords(at.y[rows], at.w[rows], fixed.y, fixed.w, sqchord)
+                d = lifts.distance_from_sqchord(sqchord, self.K)
+                points = (v[rows], at.y[rows], at.w[rows], at.stretch[rows], at.bend[rows])
+                pairs, sums = (
+                    (sqchord, d, target, weights),
+                    (stress[rows], slope[rows], square[rows]),
+                )
+                add_systems(self.K, points, (fixed.y, fixed.w), pairs, owner[rows], sums)
+        return stress, slope, square
 
     def descend(
         self, starts: Floats, target: Floats, weights: Floats, max_iter: int
@@ -93,7 +107,7 @@ class PointStress:
         v = starts.reshape(-1, r).copy()
         owner = np.repeat(np.arange(shape[0]), shape[1])
         floor = PLACED * np.einsum("mn,mn,mn->m", weights, target, target)[owner]
-        value, slope, square = self.expand(v, target[owner], weights[owner])
+        value, slope, square = self.expand(v, target, weights, owner)
         damping, left = np.full(len(v), FIRST_DAMPING), np.arange(len(v))
         for _ in range(max_iter):
             if not len(left):
@@ -101,7 +115,7 @@ class PointStress:
             ridge = damping[left] * np.trace(square[left], axis1=1, axis2=2) / r
             ridge = np.maximum(ridge, np.finfo(float).tiny)[:, None, None] * np.eye(r)
             there = v[left] - np.linalg.solve(square[left] + ridge, slope[left, :, None])[..., 0]
-            stress, *slopes = self.expand(there, target[owner[left]], weights[owner[left]])
+            stress, *slopes = self.expand(there, target, weights, owner[left])
             fall = value[left] - stress
             lower = fall >= 0
             moved = left[lower]
@@ -113,3 +127,32 @@ class PointStress:
             left = left[~still & (damping[left] < MOST_DAMPING)]
         done = ~np.isin(np.arange(len(v)), left)
         return v.reshape(starts.shape), value.reshape(shape), done.reshape(shape)
+
+
+@vectorised
+def add_systems(K, points, fixed, pairs, owner, sums):  # type: ignore[no-untyped-def]
+    """Add Σ ω (d - t)², JᵀΩ(d - t) and JᵀΩJ of each point over the fixed ones."""
+    (v, y, w, stretch, bend), (y_to, w_to), (stress, slope, square) = points, fixed, sums
+    sqchord, d, target, weights = pairs
+    r = v.shape[1]
+    J = np.empty(r)
+    for i in range(len(v)):
+        for j in range(len(y_to)):
+            weight, c2 = weights[owner[i], j], sqchord[i, j]
+            residual = d[i, j] - target[owner[i], j]
+            stress[i] += weight * residual * residual
+            if weight == 0 or c2 == 0:  # no pull between points that coincide
+                continue
+            by_sqchord = 0.5 / np.sqrt(c2 * max(1 - K * c2 / 4, EPS))
+            along = -by_sqchord * c2 * stretch[i] / 2
+            for a in range(r):  # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2
+                J[a] = 2 * by_sqchord * w[i] * w_to[j] * (y[i, a] - y_to[j, a])
+                along += bend[i] * v[i, a] * J[a]
+            for a in range(r):
+                J[a] = stretch[i] * J[a] + K * along * v[i, a]
+                slope[i, a] += weight * residual * J[a]
+                for b in range(a + 1):
+                    square[i, a, b] += weight * J[a] * J[b]
+        for a in range(r):
+            for b in range(a):
+                square[i, b, a] = square[i, a, b]
