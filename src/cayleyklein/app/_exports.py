@@ -54,8 +54,10 @@ def draw_plane(
         Radius of the balls.
     chosen : pair of int, default=(0, 1)
         The points of the geodesic, the bisector and the cross-ratio.
-    turn, tilt : float, default=0.0 and 38.0
-        Turn of the camera around the hemisphere or the hyperboloid and its height, in degrees.
+    turn : float, default=0.0
+        Turn of the camera around the hemisphere or the hyperboloid, in degrees.
+    tilt : float, default=38.0
+        Height of the camera, in degrees.
     theme : {"light", "dark"}, default="light"
     objects : str, default=""
         What is constructed from the points, as the address of the page writes it.
