@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.app._figures import LINE_KINDS, POINT_KINDS, Figure
+from cayleyklein.app._figures import LINE_KINDS, POINT_KINDS, Figure, takes
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.geometry import Hyperplane, constructions, metric_tensor
@@ -162,11 +162,10 @@ class Construction:
             canvas.line(path, figure.color, 2.0)
             if figure.kind not in ("polygon", "angle"):  # whose corners have names
                 seen = see_path(canvas.view, path)[0]
-                inside = (
-                    np.abs(seen - canvas.view.middle).max(axis=1) < 0.9 * canvas.view.half_width
-                )
-                if inside.any():
-                    at = seen[inside][int(NAME_AT * inside.sum())][None]
+                off = np.abs(seen - canvas.view.middle).max(axis=1)
+                shown = seen[off < 0.9 * canvas.view.half_width]
+                if len(shown):
+                    at = shown[int(NAME_AT * len(shown))][None]
                     canvas.put(Shape("words", at, figure.color, text=(figure.name,)))
         if names:
             seen = canvas.view.to_screen(np.stack(spots))
@@ -204,17 +203,13 @@ class Construction:
         best, least = None, reach
         for figure in self.figures:
             place = self.places[figure.name]
-            if (
-                place is None
-                or figure.hidden
-                or figure.kind not in (LINE_KINDS if needed == "L" else POINT_KINDS)
-            ):
+            if place is None or figure.hidden or not takes(figure, needed):
                 continue
-            if needed == "P":
-                path = view.to_screen(place[None])
-            else:
-                path = np.concatenate(see_path(view, self.path(figure, view)))
-            gap = _gap(path, spot)
+            point = needed == "P"
+            seen = (
+                [view.to_screen(place[None])] if point else see_path(view, self.path(figure, view))
+            )
+            gap = _gap(np.concatenate(seen), spot)
             if gap < least:
                 best, least = figure.name, gap
         return best

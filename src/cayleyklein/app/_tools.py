@@ -145,11 +145,11 @@ class Toolbox:
         figure = found[name]
         if part == "name":
             _figures.check_figure_name(value, set(found) - {name})
-            renamed = (
-                f._replace(parents=tuple(value if p == name else p for p in f.parents))
-                for f in figures
-            )
-            figures, figure = tuple(renamed), figure._replace(name=value)
+            new = {name: value}
+            made = ([new.get(parent, parent) for parent in f.parents] for f in figures)
+            pairs = zip(figures, made, strict=True)
+            figures = tuple(f._replace(parents=tuple(parents)) for f, parents in pairs)
+            figure = figure._replace(name=value)
         elif part == "color":
             hue = as_choice(value[:20], "color", tuple(_figures.FIGURE_COLORS))
             figure = figure._replace(color=hue)
@@ -160,9 +160,8 @@ class Toolbox:
             figure = figure._replace(value=as_real(radius, "radius", "(0, 20]"))
         else:
             raise InvalidInputError(f"{part[:20]!r} of {name} cannot be changed.")
-        self.state = replace(
-            self.state, objects=tuple(figure if f.name == name else f for f in figures)
-        )
+        changed = tuple(figure if f.name == name else f for f in figures)
+        self.state = replace(self.state, objects=changed)
 
     def do_tile(self, p: int, q: int, depth: int, edge: float) -> None:
         """Lay a tiling {p, q}, or none for p = 0; an edge of 0 keeps K where it can."""

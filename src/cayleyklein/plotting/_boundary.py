@@ -83,11 +83,12 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         resolution : int, default=300
             Points of the grid along each axis, at least 2.
         """
+        kind = type(estimator).__name__
         if not hasattr(estimator, "predict"):
             raise InvalidInputError(
-                f"estimator must be a fitted classifier; {type(estimator).__name__} has no predict."
+                f"estimator must be a fitted classifier; {kind} has no predict."
             )
-        numbers = f"{type(estimator).__name__} predicts numbers, which have no decision regions"
+        numbers = f"{kind} predicts numbers, which have no decision regions"
         if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
             raise InvalidInputError(f"estimator must be a classifier; {numbers}.")
         rows, labels = sections.rows_and_labels(X, y)

@@ -45,10 +45,8 @@ class Section(NamedTuple):
         Q, R = np.linalg.qr(metric.factor @ self.basis)
         plane = f"the plane of {self.names[0]} and {self.names[1]}"
         if R.shape != (2, 2) or np.linalg.matrix_rank(R) < 2:
-            raise NotRepresentableError(
-                f"The metric is 0 between some points of {plane}; choose other features, or "
-                f'features="pca".'
-            )
+            advice = 'choose other features, or features="pca".'
+            raise NotRepresentableError(f"The metric is 0 between some points of {plane}; {advice}")
         inside = Q.T @ z
         c = 1 + metric.curvature * float(z @ z - inside @ inside)
         if c <= 0:
@@ -139,9 +137,8 @@ def shown_metric(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | N
     """Return an estimator's metric, the rows that reach it, and names if columns are kept."""
     metric, rows = find_metric(estimator, X)
     if metric is None:
-        raise InvalidInputError(
-            f"The estimator, a {type(estimator).__name__}, has no metric: pass a fitted "
-            f"learner such as CurvedLMNN, or a fitted pipeline that holds one."
-        )
+        said = f"The estimator, a {type(estimator).__name__}, has no metric"
+        advice = "pass a fitted learner such as CurvedLMNN, or a fitted pipeline that holds one."
+        raise InvalidInputError(f"{said}: {advice}")
     names = getattr(estimator, "feature_names_in_", ())
     return metric, rows, names if len(names) == metric.dimension else None
