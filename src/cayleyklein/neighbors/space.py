@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import lifts
 from cayleyklein.geometry.lifts import map_rows
 from cayleyklein.metrics import CurvedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric, terms_of
+from cayleyklein.metrics.combined import Metric, first_term, terms_of
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 
@@ -55,31 +55,18 @@ JUST_INSIDE = 1 - 1e-4
 Pool = ThreadPoolExecutor | None
 
 
-class Part(NamedTuple):
-    """One space of constant curvature: L or its diagonal, μ, K, its unit, and ‖L_j‖ (d,).
-
-    In a `plain` one z is x itself.
-    """
-
-    factor: Floats
-    center: Floats
-    K: float
-    unit: float
-    lengths: Floats
-    plain: bool
-
-
 class Term(NamedTuple):
     """One term of a sum of metrics, weight · distance, and its columns of v.
 
-    K is the curvature of the chord: 0 for a product, whose map is Euclidean.
+    K is the curvature of the chord: 0 for a product, whose map is Euclidean; `parts` are its spaces
+    of constant curvature and their units.
     """
 
     metric: Any
     weight: float
     columns: slice
     K: float
-    parts: tuple[Part, ...]
+    parts: list[tuple[CurvedMetric, float]]
 
 
 class ChordRows(NamedTuple):
@@ -109,16 +96,12 @@ class ChordSpace:
         for term, weight in terms:
             if not weight:
                 continue
-            K, metrics, units = 0.0, cast("tuple[CurvedMetric, ...]", (term,)), [1.0]
+            K, parts = 0.0, [(first_term(term), 1.0)]
             if isinstance(term, ProductMetric):
-                metrics, units = term.metrics, term.units.tolist()
+                parts = list(zip(term.metrics, term.units.tolist(), strict=True))
             else:
                 K = term.curvature
-            parts = tuple(
-                Part(m.compact_factor, m.center, m.curvature, unit, m.column_lengths, is_plain(m))
-                for m, unit in zip(metrics, units, strict=True)
-            )
-            width = sum(len(part.factor) + (part.K != 0) for part in parts)
+            width = sum(m.factor_shape[0] + (m.curvature != 0) for m, _ in parts)
             columns = slice(self.width, self.width + width)
             self.terms.append(Term(term, weight, columns, K, parts))
             self.width += width
@@ -178,17 +161,16 @@ class ChordSpace:
             reach = queries.reach[which, i] + rows.reach[columns, i]
             with np.errstate(over="ignore", invalid="ignore"):
                 square = np.einsum("ij,ij->i", part, part)
-                in_range = (square > FAINT) & (square < HUGE)
-                exact = in_range & (square > (CLOSE * reach) ** 2)
+                exact = (square > np.maximum((CLOSE * reach) ** 2, FAINT)) & (square < HUGE)
                 if term.K < 0:
                     square *= queries.scale[which, i] * rows.scale[columns, i]
                 distances = lifts.distance_from_sqchord(square, term.K)
             if term.K > 0:
                 exact &= term.K / 4 * square < OPPOSITE
-            again = np.flatnonzero(~exact)
-            if len(again):
+            if not exact.all():
+                again = np.flatnonzero(~exact)
                 p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
-                distances[again] = exact_distances(p, q, in_range[again], term)
+                distances[again] = term.metric.distance(p, q, outside="inf")
             total += term.weight * distances
         return total
 
@@ -216,18 +198,16 @@ def rounding_of(terms: int) -> float:
     return (terms + 8) * ROUND_OFF
 
 
-def is_plain(metric: CurvedMetric) -> bool:
-    factor = metric.compact_factor
-    return factor.ndim == 1 and bool((factor == 1).all() and not metric.center.any())
-
-
 def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats]:
     """Return v, 1/σ or 1, and the reach of rows; v of a row outside is of no use but for its z."""
     columns, reach, scale = [], np.zeros(len(x)), np.ones(len(x))
-    for factor, center, K, unit, lengths, plain in term.parts:
-        z = x if plain else lifts.coordinates(x, factor, center)
+    for metric, unit in term.parts:
+        K, z = metric.curvature, metric._coordinates(x)
         with np.errstate(over="ignore", invalid="ignore"):
-            terms = np.abs(z).sum(axis=1) if factor.ndim == 1 else np.abs(x - center) @ lengths
+            if metric.compact_factor.ndim == 1:
+                terms = np.abs(z).sum(axis=1)
+            else:
+                terms = np.abs(x - metric.center) @ metric.column_lengths
             reach += terms / unit
             sqnorm = np.einsum("ij,ij->i", z, z) if K else terms
             fits = np.isfinite(terms + K * sqnorm)
@@ -237,7 +217,7 @@ def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats]:
                 f"K‖L(x - μ)‖² overflows for X at index {rows}; rescale the coordinates."
             )
         if K < 0:
-            s = term.metric._form_values(x, z, "X")  # exact next to the boundary
+            s = metric._form_values(x, z, "X")  # exact next to the boundary
             sigma = np.sqrt(np.where(s > 0, s, 1.0))
             z = np.column_stack([z, -math.sqrt(-K) * sqnorm / (1 + sigma)])
             scale = 1 / sigma
@@ -245,31 +225,6 @@ def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats]:
             z = lifts.euclidean_coordinates(z, K)
         columns.append(z if unit == 1 else z / unit)
     return columns[0] if len(columns) == 1 else np.hstack(columns), scale, reach
-
-
-def exact_distances(p: Floats, q: Floats, in_range: Bools, term: Term) -> Floats:
-    """Return the distances of pairs of points from their differences, each by itself."""
-    found = np.zeros(len(p))
-    apart = (p != q).any(axis=1)
-    close = apart & in_range & (term.K == 0)
-    if close.any():
-        found[close] = np.sqrt(exact_squares(p[close], q[close], term.parts))
-    rest = apart & ~close
-    if rest.any():
-        found[rest] = term.metric.distance(p[rest], q[rest], outside="inf")
-    return found
-
-
-def exact_squares(p: Floats, q: Floats, parts: tuple[Part, ...]) -> Floats:
-    """Return Σ (chord/unit)² of pairs of points close together, K ≥ 0, from their differences."""
-    total = np.zeros(len(p))
-    for factor, center, K, unit, *_ in parts:
-        u = lifts.coordinates(p - q, factor, 0.0)
-        z_p, z_q = lifts.coordinates(p, factor, center), lifts.coordinates(q, factor, center)
-        s_p, s_q = (1 + K * np.einsum("ij,ij->i", z, z) for z in (z_p, z_q))
-        along, rise = lifts.lift_difference(u, z_p, s_p, z_q, s_q, K)
-        total += (np.einsum("ij,ij->i", along, along) + K * rise * rise) / unit**2
-    return total
 
 
 # -- outside a hyperbolic domain ------------------------------------------------------
