@@ -90,8 +90,7 @@ class ProductRuler(NamedTuple):
 
     def values(self, some: slice, at: slice) -> AnyFloats:
         found: AnyFloats = self.q[some] @ self.y[at].T
-        found += self.bias[at]
-        return found
+        return np.subtract(self.bias[at], found, out=found)
 
     def limit(self, some: slice, distance: Floats) -> AnyFloats:
         with np.errstate(over="ignore"):
@@ -158,7 +157,7 @@ class ChordBounds:
             self.table = self._table(by_q)
         if (table := self.table) is not None:
             off = rounding_single(table.y.shape[1]) * lengths + by_y
-            left = with_rest(q, lengths, table.basis, off) / -table.units[1]
+            left = with_rest(q, lengths, table.basis, off) / table.units[1]
             if np.abs(left).max() < 1 / SINGLE**2:
                 found.append(
                     ProductRuler(left.astype(np.float32), table.y, table.bias, factor, own, blur,
@@ -168,7 +167,7 @@ class ChordBounds:
         bias = self.bias - error * np.abs(self.bias)
         bias -= (error * lengths.max() + by_y.max()) * self.lengths + lengths.max() * by_q
         weight = self.term.weight
-        found.append(ProductRuler(-q, self.y, bias, factor, own, blur, weight, K, 1.0))
+        found.append(ProductRuler(q, self.y, bias, factor, own, blur, weight, K, 1.0))
         return found
 
     def _table(self, by_q: Floats) -> Table:

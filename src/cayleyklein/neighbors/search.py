@@ -212,9 +212,7 @@ class SearchIndex:
             width = factor * least
             if not len(doubtful) or width >= len(self):
                 break
-            some, mine = queries, own
-            if len(doubtful) < len(values):
-                some, mine = taken(queries, own, doubtful)
+            some, mine = taken(queries, own, doubtful)
             assert self.engine is not None
             candidates, floor = self.engine.candidates(some, width, k + (own is not None), pool)
             best, found = self._best_of(some, candidates, k, mine, pool)
@@ -355,6 +353,8 @@ def slices(n: int, size: int) -> list[slice]:
 
 
 def taken(queries: ChordRows, own: Ints | None, at: Ints | slice) -> tuple[ChordRows, Ints | None]:
+    if isinstance(at, np.ndarray) and len(at) == len(queries.v):  # all of them
+        return queries, own
     return queries.take(at), None if own is None else own[at]
 
 
