@@ -40,7 +40,7 @@ OPPOSITE = 1 - 1e-3
 FAINT, HUGE = 1e-280, 1e280
 """Squares outside this range may have under- or overflowed."""
 
-GATHERED, GATHERED_PAIRS = 2**16, 3
+GATHERED, GATHERED_PAIRS = 2**16, 8
 """Coordinates of pairs gathered at a time, 512 kB, which stay in cache; and pairs, at the least."""
 
 PLACED_ROWS = 16384
