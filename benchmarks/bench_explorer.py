@@ -4,10 +4,12 @@ The goals are medians of 30 ms at 200 points and 80 ms at 1,000 points with the 
 at 200 points of order 3 with all layers in two views, and 200 ms at 1,000 points of order 5, on a
 quiet machine; 100 ms while six exports of 2,000 points of order 5 are made; a first load of at most
 0.6 MB, compressed; and a server that is up within 3 s. With ``--server`` only the server's part of
-a step is timed, for every layer, view and order.
+a step is timed, for every layer, view and order. Beside the time of a step stands its CPU time, of
+the server and of the browser's page, which another job on the machine hardly changes.
 """
 
 import argparse
+import os
 import statistics
 import sys
 import time
@@ -67,6 +69,29 @@ def drag(page) -> list[float]:
     return page.evaluate("explorer.latencies")
 
 
+def cpu_seconds() -> dict[str, float]:
+    """Return the CPU time so far of the server and of the pages, among the children (Linux)."""
+    children: dict[int, list[int]] = {}
+    spent: dict[int, tuple[str, float]] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parts = (place / "stat").read_text().rpartition(")")[2].split()
+            command = (place / "cmdline").read_text()
+        except OSError:  # it has ended
+            continue
+        kind = "server" if "explore(" in command else "page" if "=renderer" in command else ""
+        ticks = int(parts[11]) + int(parts[12])
+        children.setdefault(int(parts[1]), []).append(int(place.name))
+        spent[int(place.name)] = kind, ticks / os.sysconf("SC_CLK_TCK")
+    found, todo = {"server": 0.0, "page": 0.0}, [os.getpid()]
+    while todo:
+        for child in children.get(todo.pop(), []):
+            todo.append(child)
+            kind, seconds = spent[child]
+            found[kind] = found.get(kind, 0.0) + seconds
+    return found
+
+
 def in_browser() -> None:
     """Print the start of the server, the first load, and the steps of a drag in two views."""
     before = time.perf_counter()
@@ -97,8 +122,11 @@ def time_case(context: Any, address: str, name: str, state: PlaneState, goal: in
     """Print the median and the 90th percentile of the steps of a drag."""
     page = open_page(context, f"{address}/?{state.query}")
     drag(page)
+    before = cpu_seconds()
     found = drag(page)
+    spent = {kind: (cpu_seconds()[kind] - before[kind]) / len(found) for kind in before}
     said = f" (goal {goal})" if goal else ""
+    said += f"; CPU {1e3 * spent['server']:.0f} + {1e3 * spent['page']:.0f} ms"
     median, worst = statistics.median(found), statistics.quantiles(found, n=10)[-1]
     print(f"{name:45} median {median:5.1f} ms, p90 {worst:5.1f}{said}")
     page.close()
