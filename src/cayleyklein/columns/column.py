@@ -85,7 +85,7 @@ class Column:
         words = self._words(values)
         if self.kind == "text":
             return np.asarray(self.encoder.transform(words.fillna("")), dtype=np.float64)
-        places = self.places(values)
+        places = self._places(values)
         if self.kind == "ordered":
             unknown = words.isna().to_numpy() | (places < 0)
             return np.where(unknown, np.nan, places)[:, None]
@@ -94,17 +94,17 @@ class Column:
         n = len(self.categories) + bool(self.rare)
         return np.asarray(places[:, None] == np.arange(n), dtype=np.float64)
 
-    def places(self, values: Any) -> Ints:
+    def _places(self, values: Any) -> Ints:
         """Return the positions of categories, the rare ones at the end; -1 for unknown ones."""
         words = self._words(values).fillna(self.fill)
         places = require("pandas", "cli").Index(self.categories).get_indexer(words)
         is_rare = words.isin(self.rare).to_numpy() if self.rare else False
         return np.where(is_rare, len(self.categories), places)
 
-    def n_unseen(self, values: Any) -> int:
+    def _n_unseen(self, values: Any) -> int:
         """Count the cells with a category that was not fitted."""
         named = self.kind in ("category", "ordered")
-        return int((self.places(values) < 0).sum()) if named else 0
+        return int((self._places(values) < 0).sum()) if named else 0
 
     def is_missing(self, values: Any) -> Bools:
         """Say which cells of a later table are missing."""

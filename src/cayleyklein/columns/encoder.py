@@ -136,7 +136,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for column in self._used():
             end = start + len(column.feature_names)
             if column.levels:
-                codes, n_levels = column.places(table[column.name]), len(column.categories)
+                codes, n_levels = column._places(table[column.name]), len(column.categories)
                 others = means.means_of_others(codes, targets, weights, n_levels, folds)
                 taught[:, start:end] = others
             start = end
@@ -198,7 +198,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names += [f"{names[at]} missing" for at in self.gaps_.telling]
         return np.array(names, dtype=object)
 
-    def by_column(self, values: Floats) -> tuple[Texts, Floats]:
+    def _by_column(self, values: Floats) -> tuple[Texts, Floats]:
         """Add up values, one for each number of an encoded row, by the columns that are used."""
         used = self._used()
         starts = np.cumsum([0, *(len(column.feature_names) for column in used)])[:-1]
@@ -240,7 +240,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         They are encoded as zeros, or by the median of ordered categories.
         """
         table = self._table(X)
-        counts = {column.name: column.n_unseen(table[column.name]) for column in self._used()}
+        counts = {column.name: column._n_unseen(table[column.name]) for column in self._used()}
         return {name: count for name, count in counts.items() if count}
 
     def missing(self, X: Any) -> dict[str, int]:

@@ -37,7 +37,7 @@ class TableInput:
     def _by_column(self, values: Floats) -> tuple[AnyArray, Floats]:
         """Add up values (…, d), one for each number of a row, by columns of X; with their names."""
         if isinstance(self.encoder_, TableEncoder):
-            return self.encoder_.by_column(values)
+            return self.encoder_._by_column(values)
         if isinstance(self.encoder_, Gaps):
             values = self.encoder_.add_up(values)
         names = getattr(self, "feature_names_in_", None)

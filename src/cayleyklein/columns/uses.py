@@ -133,7 +133,7 @@ def with_means(column: Column, values: Any, targets: Any, weights: Floats) -> Co
     """Encode categories by their mean targets."""
     categories = (*column.categories, *column.rare)
     column = replace(column, categories=categories, rare=())
-    levels = means.category_means(column.places(values), targets, weights, len(categories))
+    levels = means.category_means(column._places(values), targets, weights, len(categories))
     said = f"{len(categories)} categories, as the mean target of each"
     text = "; ".join([said, *column.text.split("; ")[1:]])
     return replace(column, text=text, levels=tuple(map(tuple, levels.tolist())))

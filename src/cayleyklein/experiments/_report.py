@@ -189,7 +189,7 @@ def dataset_pictures(
     shares = model.metric_.feature_weights(X)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:
-        names, shares = encoder.by_column(shares)
+        names, shares = encoder._by_column(shares)
     weights = plotting.FeatureWeightsDisplay(weights=shares, names=list(names))
     most = int(weights.weights.argmax())
     height = 0.9 + 0.27 * len(results)

@@ -70,6 +70,8 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
         Only where the columns of X have names.
+    encoder_ : TableEncoder, Gaps or None
+        How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
     Examples
     --------
