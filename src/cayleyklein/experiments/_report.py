@@ -25,29 +25,26 @@ COLUMNS = {
 }
 HOW_TO_READ = (
     "Accuracy is the share of test rows with the right class, averaged over random stratified "
-    "splits; ± is its standard error. All methods have the same splits, and learn scaling, "
-    "curvature and every other choice from the training rows only.",
-    "Numbers are judged by R², the share of their variance on the test rows that is predicted (1 "
-    "is perfect, 0 no better than their mean), by RMSE, the root of the mean squared error, and by "
-    "MAE, the mean absolute error. Their splits are random, and flat LMNN is flat MLKR.",
-    "Log loss is the mean of −log p, where p is the probability of the true class. Smaller is "
-    "better; equal probabilities have the logarithm of the number of classes.",
-    "Over k-NN is the mean difference to k-NN on standardised columns, split by split, "
-    "with its 95 % interval. Training sets overlap, so splits are not independent, and the "
-    "interval is widened for that (Nadeau and Bengio 2003). An interval with 0 in it shows no "
-    "difference.",
-    "Bold is a gain over standardised k-NN that is significant at 5 % after an adjustment for the "
-    "number of methods (Holm). Other methods may be better too, but the data do not show it.",
-    "K is the curvature of each part of the metric: above 0 elliptic, 0 flat, below 0 hyperbolic. "
-    "It is the median over the splits with the most frequent geometry, with their number if it is "
-    "not all. α is the share of the elliptic part of a mixed metric.",
+    "splits; ± is its standard error. All methods have the same splits, and learn every choice "
+    "from the training rows only. Log loss is the mean of −log p, p the probability of the true "
+    "class: smaller is better.",
+    "Numbers are judged by R², the share of their variance that is predicted (1 is perfect, 0 no "
+    "better than their mean), by RMSE, the root of the mean squared error, and by MAE, the mean "
+    "absolute error. Their splits are random, and flat LMNN is flat MLKR.",
+    "Over k-NN is the mean difference to k-NN on standardised columns, split by split, with its "
+    "95 % interval, widened because training sets overlap (Nadeau and Bengio 2003). An interval "
+    "with 0 in it shows no difference. Bold is a gain that is significant at 5 % after an "
+    "adjustment for the number of methods (Holm); others may be better, but it is not shown.",
+    "K is the curvature of each part of the metric: above 0 elliptic, 0 flat, below 0 hyperbolic; "
+    "the median over the splits with the most frequent geometry, with their number if it is not "
+    "all. α is the share of the elliptic part of a mixed metric.",
+    "Curvature is the verdict of estimate_curvature on standardised columns, of at most 300 rows: "
+    "curved only where flat space is excluded at 5 %. It is about one metric of the whole table, "
+    "and does not say that a curved method predicts better.",
     "Times are medians of CPU seconds, on one thread, of one fit and of predicting its test rows.",
     "Confidence is the largest probability that a method gives a row (its top label). The "
     "reliability curves group the test rows of all splits by it, in ten steps, and compare it with "
     "the share of right predictions in each group.",
-    "Curvature is the verdict of estimate_curvature on standardised columns, of at most 300 rows: "
-    "curved only where flat space is excluded at 5 %. It is about one metric of the whole table, "
-    "and does not say that a curved method predicts better.",
     "In the chart a ring is a mean, its bar the standard error, and a grey dot one split. The "
     "dashed line is standardised k-NN. A filled ring is bold in the table.",
 )

@@ -4,16 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import neighbors
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.neighbors import (
-    KNeighborsClassifier,
-    KNeighborsRegressor,
-    NeighborhoodComponentsAnalysis,
-)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
@@ -46,7 +42,7 @@ def _either(title: str, classifier: Any, regressor: Any) -> Method:
 
 def _scaled(title: str, *learners: BaseEstimator) -> Method:
     def make(task: str, k: int | None = None, _: int | None = None) -> Any:
-        votes = KNeighborsClassifier if task == "class" else KNeighborsRegressor
+        votes = neighbors.KNeighborsClassifier if task == "class" else neighbors.KNeighborsRegressor
         return make_pipeline(StandardScaler(), *map(clone, learners), votes(k or 5))
 
     return Method(title, make, ("class",) if learners else ("class", "number"))
@@ -105,7 +101,7 @@ METHODS = {
     "learned": _curved("learned K", "learned"),
     "mixed": _curved("mixed", "mixed"),
     **{PAPERS + name: _curved(title, name, is_paper=True) for name, title in CURVED.items()},
-    "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
+    "nca": _scaled("NCA + k-NN", neighbors.NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": _either(
         "random forest",
         RandomForestClassifier(200, random_state=SEED),

@@ -6,12 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import (
-    LeaveOneOut,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
+from sklearn import model_selection as splitting
 
 from cayleyklein import _validation as checks
 from cayleyklein import datasets
@@ -199,9 +194,9 @@ class Protocol:
         checks.as_choice(dataset, "dataset", loaders.BUNDLED)
         checks.as_points(y, "y", ndim=1)
         if self.is_partition(dataset):
-            splitter = LeaveOneOut()
+            splitter = splitting.LeaveOneOut()
             if self.folds is not None:
-                splitter = StratifiedKFold(self.folds, shuffle=True, random_state=0)
+                splitter = splitting.StratifiedKFold(self.folds, shuffle=True, random_state=0)
             return list(splitter.split(np.zeros(len(y)), y))
         orders = [np.random.default_rng(i).permutation(len(y)) for i in range(self.repetitions)]
         return [(order[: self.training_rows], order[self.training_rows :]) for order in orders]
@@ -230,7 +225,9 @@ def repeated_splits(problem: Problem, n_splits: int, test_size: float) -> list[S
     if n_distinct < 2:
         one = "of one class" if problem.task == "class" else "the same number"
         raise InvalidInputError(f"All rows are {one}; there is nothing to tell apart.")
-    splitter = StratifiedShuffleSplit if problem.task == "class" else ShuffleSplit
+    splitter = (
+        splitting.StratifiedShuffleSplit if problem.task == "class" else splitting.ShuffleSplit
+    )
     try:
         return list(splitter(n_splits, **how).split(np.zeros(len(y)), y))
     except ValueError as error:  # a class of a single row, or more classes than test rows

@@ -9,13 +9,8 @@ import numpy as np
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.geometry import lifts
-from cayleyklein.manifold._stress import (
-    CACHED_PAIRS,
-    EPS,
-    distances,
-    fill_sqchords,
-    to_stereographic,
-)
+from cayleyklein.manifold import _stress
+from cayleyklein.manifold._stress import EPS, distances, to_stereographic
 
 # Number of starts among each multiple of the fixed points' tangent coordinates.
 STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
@@ -85,11 +80,11 @@ class PointStress:
         stress, slope, square = np.zeros(m), np.zeros((m, r)), np.zeros((m, r, r))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             at = to_stereographic(v, self.K)
-            step = max(1, CACHED_PAIRS // len(fixed.w))
+            step = max(1, _stress.CACHED_PAIRS // len(fixed.w))
             for start in range(0, m, step):
                 rows = slice(start, start + step)
                 sqchord = np.empty((len(v[rows]), len(fixed.w)))
-                fill_sqchords(at.y[rows], at.w[rows], fixed.y, fixed.w, sqchord)
+                _stress.fill_sqchords(at.y[rows], at.w[rows], fixed.y, fixed.w, sqchord)
                 d = lifts.distance_from_sqchord(sqchord, self.K)
                 points = (v[rows], at.y[rows], at.w[rows], at.stretch[rows], at.bend[rows])
                 pairs, sums = (
