@@ -27,7 +27,7 @@ from cayleyklein.neighbors.search import Ranked, merge
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    for module in ("neighbors.estimator", "prediction.classifier", "prediction.regressor"):
+    for module in ("neighbors.estimator", "prediction.tasks"):
         monkeypatch.setattr(f"cayleyklein.{module}.LEAST_ROWS", 8)
 
 
