@@ -126,3 +126,11 @@ def test_leaving_rows_out_does_not_tell_their_targets():
     y = rng.integers(0, 2, 400)
     model = CurvedKNeighborsClassifier(random_state=0).fit(chance, y)
     assert model.score(None, y) < 0.6
+
+
+def test_dask_queries_of_encoded_rows_are_refused():
+    array = pytest.importorskip("dask.array")
+    holes = np.column_stack([x, np.where(np.arange(N) % 9 == 0, np.nan, z)])
+    model = CurvedKNeighborsClassifier(3, metric=CurvedMetric.euclidean(2)).fit(holes, KIND)
+    with pytest.raises(InvalidInputError, match="encoded, which is done in memory"):
+        model.predict(array.from_array(np.column_stack([x, z]), chunks=(60, 2)))

@@ -61,13 +61,8 @@ class Gaps:
             found = cls(median, scale, precision, telling)
         return found
 
-    @property
-    def n_columns(self) -> int:
-        """The number of columns of filled rows."""
-        return len(self.median) + len(self.telling)
-
     def add_up(self, values: Floats) -> Floats:
-        """Add values (…, n_columns) of telling gaps to those of their columns (…, d)."""
+        """Add values of telling gaps to those of their columns (…, d)."""
         found = values[..., : len(self.median)].copy()
         found[..., self.telling] += values[..., len(self.median) :]
         return found

@@ -310,6 +310,11 @@ def checked_queries(estimator: Any, X: Any) -> Floats | Blocks | None:
     if is_dask(X):
         from cayleyklein.neighbors.dask_shards import Blocks
 
+        if getattr(estimator, "encoder_", None) is not None:
+            raise InvalidInputError(
+                "X is a Dask collection, but the columns of the fitted rows were encoded, which "
+                "is done in memory; pass X.compute()."
+            )
         return Blocks.checked(estimator, X)
     rows = entrance.query_rows(estimator, X)
     if estimator.outside == "raise":
