@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, get_args, overload
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,12 +78,6 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
 
     # -- searching ------------------------------------------------------------------
 
-    @overload
-    def kneighbors(self, X: Any = ..., n_neighbors: int | None = ...) -> tuple[Floats, Ints]: ...
-    @overload
-    def kneighbors(
-        self, X: Any = ..., n_neighbors: Any = ..., return_distance: bool = ...
-    ) -> Any: ...
     def kneighbors(
         self,
         X: ArrayLike | None = None,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.metrics._pairwise_distances_reduction import ArgKmin
 from sklearn.neighbors import KDTree
+from threadpoolctl import threadpool_limits
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
@@ -22,6 +25,8 @@ from cayleyklein.neighbors.space import (
     Pool,
     rounding_of,
 )
+
+IMPORTED_BY = os.getpid()
 
 FAR_MIDDLE = 100.0
 """Squared distance of the middle from 0, over the variance, from which it is subtracted."""
@@ -110,8 +115,16 @@ def even_rows(n: int, most: int) -> Ints:
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
 
+@cache
+def limit_openmp(process: int) -> Any:
+    """Keep OpenMP to one thread for the life of a forked process, which has none of its others."""
+    return threadpool_limits(1, user_api="openmp")
+
+
 def nearest_rows(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
     """Return Euclidean distances and positions of the k rows of Z nearest to each of Q."""
+    if os.getpid() != IMPORTED_BY:
+        limit_openmp(os.getpid())
     Z, Q = np.ascontiguousarray(Z), np.ascontiguousarray(Q)
     found: tuple[Floats, Ints] = ArgKmin.compute(Q, Z, k, return_distance=True)
     return found

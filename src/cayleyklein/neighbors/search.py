@@ -9,17 +9,14 @@ An index may be all rows, or one shard of rows that are spread over workers (`da
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs, is_dask
 from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
@@ -61,8 +58,6 @@ CROWD = 32
 
 PAIR_BYTES = 16
 """A row's number and its distance."""
-
-IMPORTED_BY = os.getpid()
 
 Ruler = ProductRuler | PairwiseRuler | OutsideRuler
 
@@ -208,13 +203,13 @@ class SearchIndex:
             outside, doubtful = np.flatnonzero(~queries.inside), np.flatnonzero(queries.inside)
             values[outside], rows[outside] = self._scanned(queries.take(outside), k, None, pool)
         least = k + SPARE + (own is not None)
-        for factor in () if self.engine is None else self.engine.factors:
+        engine = self.engine
+        for factor in engine.factors if engine else ():
             width = factor * least
-            if not len(doubtful) or width >= len(self):
+            if not (engine and len(doubtful) and width < len(self)):
                 break
             some, mine = taken(queries, own, doubtful)
-            assert self.engine is not None
-            candidates, floor = self.engine.candidates(some, width, k + (own is not None), pool)
+            candidates, floor = engine.candidates(some, width, k + (own is not None), pool)
             best, found = self._best_of(some, candidates, k, mine, pool)
             values[doubtful], rows[doubtful] = best, found
             doubtful = doubtful[~(best[:, -1] < floor)]
@@ -341,16 +336,8 @@ def as_metric(metric: object, n_features: int) -> Metric:
 @contextmanager
 def thread_pool(n_jobs: int | None) -> Iterator[Pool]:
     threads = as_jobs(n_jobs)
-    if os.getpid() != IMPORTED_BY:
-        limit_openmp(os.getpid())
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         yield pool
-
-
-@cache
-def limit_openmp(process: int) -> Any:
-    """Keep OpenMP to one thread for the life of a forked process, which has none of its others."""
-    return threadpool_limits(1, user_api="openmp")
 
 
 def slices(n: int, size: int) -> list[slice]:
