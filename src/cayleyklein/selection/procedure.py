@@ -80,7 +80,6 @@ def choose_metric(
     names = list(PLAIN) if learner.n_components is None else list(PLAIN)[:1]
     scores: dict[str, list[Floats]] = {}
     stages: tuple[Stage, ...] = ()
-    learned: list[tuple[Fit, ...]] = []
     split = folds.split_rows(rows, rng)
     for train, held_out in split:
         learn, test = train, held_out
@@ -98,7 +97,6 @@ def choose_metric(
                 scorer.predict(learn, test, embed(learn.X), embed(test.X)), held_out
             )
         scores.setdefault("product", []).append(found)
-        learned.append(fits)
         for name in names if plain else ():
             factor = starts.starting_factor(PLAIN[name], train, learner.n_components)
             coordinates = train.X @ factor.T, held_out.X @ factor.T
@@ -111,23 +109,8 @@ def choose_metric(
         return Chosen(metric, (), selection, len(rows))
     if len(split) > 1:
         (learn,) = starts.focus(recipes[0].init, rows)
-        rest = recipes[0].n_passes - scorer.few_passes
-        # a single pass did a little less well; and the folds must have had these coordinates
-        if rest > 1 and learn is rows:
-            fits = descent.descend_parts(rows, recipes, rng, report, mean_fits(learned), rest)
-        else:
-            fits = descent.descend_parts(learn, recipes, rng, report)
+        fits = descent.descend_parts(learn, recipes, rng, report)
     return Chosen(product.product_of(learn, fits), fits, selection, selection.n_rows or len(rows))
-
-
-def mean_fits(learned: list[tuple[Fit, ...]]) -> tuple[Fit, ...]:
-    """Return the means of the parameters that folds have learned from one start, part by part."""
-    means = []
-    for fits in zip(*learned, strict=True):
-        factors, centers, curvatures = zip(*(fit.found for fit in fits), strict=True)
-        middle = Parameters(np.mean(factors, 0), np.mean(centers, 0), float(np.mean(curvatures)))
-        means.append(fits[0]._replace(found=middle, losses=[]))
-    return tuple(means)
 
 
 def plain_metric(
