@@ -23,8 +23,7 @@ from cayleyklein.geometry.projective._cross_ratio import (
     hilbert_distance,
     line_intersections,
 )  # fmt: skip
-from cayleyklein.geometry.projective._measures import measure
-from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure
+from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure, measure
 from cayleyklein.geometry.space import curvature_from_kappa, form_from_blocks
 
 __all__ = [

@@ -26,7 +26,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry.lifts import inner_point
-from cayleyklein.geometry.projective._measures import half_log
+from cayleyklein.geometry.projective.angles import half_log
 from cayleyklein.geometry.space import CurvedSpace, check_points
 
 Outside = Literal["raise", "inf", "modulus"]

@@ -230,6 +230,14 @@ def as_space(metric: Any) -> CurvedSpace:
     return metric
 
 
+def refuse_at(
+    bad: Any, before: str, after: str, error: type[Exception] = InvalidInputError
+) -> None:
+    """Raise an error that names the indices at which an array, or a number, is bad."""
+    if np.any(bad):
+        raise error(f"{before}{checks.at_index(bad)}{after}")
+
+
 def check_points(
     metric: Any, **points: ArrayLike
 ) -> tuple[CurvedSpace, np.dtype[Any], tuple[Floats, ...]]:

@@ -179,7 +179,7 @@ def test_polars_of_points_on_the_absolute_are_tangent():
     assert not absolute.is_tangent(absolute.tangent(on + 0.5)).any()
     with pytest.raises(InvalidInputError, match="zero vector at index 1"):
         absolute.is_tangent([[1.0, 0, 0, 0], [0, 0, 0, 0]])
-    with pytest.raises(InvalidInputError, match="4 coordinates"):
+    with pytest.raises(InvalidInputError, match="3 coordinates per point, but 4"):
         absolute.is_tangent([1.0, 0.0, 0.0])
 
 

@@ -193,10 +193,10 @@ def test_dtypes_batches_and_bad_input():
     assert hyperplane_angle(*single).dtype == np.float32
     assert hyperplane_measure(*single).dtype == np.complex64
     for arguments, message in (
-        ((EUCLIDEAN, [1, 0], [0, 1, 0]), "l must hold homogeneous vectors of 3"),
+        ((EUCLIDEAN, [1, 0], [0, 1, 0]), "l has 2 coordinates per point, but 3"),
         ((EUCLIDEAN, [1, 0, 0], [0, 0, 0]), "m has a zero vector"),
         ((EUCLIDEAN, [1, 0, np.nan], [0, 1, 0]), "l has NaN"),
-        ((EUCLIDEAN, np.zeros((0, 3)), [0, 1, 0]), r"shape \(0, 3\)"),
+        ((EUCLIDEAN, np.zeros((0, 3)), [0, 1, 0]), r"shape is \(0, 3\)"),
         ((np.triu(np.ones((3, 3))), [1, 0, 0], [0, 1, 0]), "dual must be symmetric"),
         ((EUCLIDEAN, np.ones((2, 3)), np.ones((4, 3))), "broadcast"),
     ):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import apply_collineation, measure
-from cayleyklein.geometry.projective._measures import half_log
+from cayleyklein.geometry.projective.angles import half_log
 
 seeds = st.integers(0, 2**32 - 1)
 DISC = np.diag([1.0, 1.0, -1.0])

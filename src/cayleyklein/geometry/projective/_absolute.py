@@ -18,9 +18,9 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.frozen import Frozen, read_only
-from cayleyklein.geometry.projective import _measures as measures
+from cayleyklein.geometry.projective import angles
+from cayleyklein.geometry.rounding import binary_scale
 
-ZERO_EIGENVALUE = 1e-12  # largest |λ| / max |λ| of an eigenvalue that counts as zero
 ON_ABSOLUTE = 1e-12  # largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute
 DUAL_TOLERANCE = 1e-9  # largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual
 
@@ -41,7 +41,7 @@ def signature(A: ArrayLike) -> tuple[int, int, int]:
     ((1, 0, 2), (0, 1, 1))
     """
     eigenvalues = np.linalg.eigvalsh(checks.as_symmetric(A, "A"))
-    size = ZERO_EIGENVALUE * np.abs(eigenvalues).max()
+    size = angles.ZERO_EIGENVALUE * np.abs(eigenvalues).max()
     negative, positive = int((eigenvalues < -size).sum()), int((eigenvalues > size).sum())
     return negative, len(eigenvalues) - negative - positive, positive
 
@@ -60,7 +60,7 @@ def _adjugate(A: Floats) -> Floats:
             f"{np.abs(eigenvalues).max():.3g}. Divide matrix by the geometric mean of their "
             f"absolute values; it is the same absolute."
         )
-    return np.asarray((result + result.T) / 2 + 0.0)  # no -0.0
+    return np.asarray((result + result.T) / 2)
 
 
 class Absolute(Frozen):
@@ -106,10 +106,10 @@ class Absolute(Frozen):
     signature: tuple[int, int, int]
 
     def __init__(self, matrix: ArrayLike, dual: ArrayLike | None = None) -> None:
-        form = measures.as_form(matrix, "matrix")
+        form = angles.as_form(matrix, "matrix")
         counts, d = signature(form), len(form) - 1
         if dual is not None:
-            dual_form = measures.as_form(dual, "dual")
+            dual_form = angles.as_form(dual, "dual")
             product = form @ dual_form
             error = np.abs(product - np.eye(d + 1) * np.trace(product) / (d + 1)).max()
             if error > DUAL_TOLERANCE * np.abs(form).max() * np.abs(dual_form).max():
@@ -136,11 +136,8 @@ class Absolute(Frozen):
     def form(self, p: ArrayLike, q: ArrayLike | None = None) -> AnyFloats:
         """Return S(p, q) = p̃ᵀ A q̃ of points (..., d), and S(p, p) without a q (paper §2.3)."""
         q = p if q is None else q
-        points, others = checks.broadcast_points(
-            p=checks.as_points(p, "p", self.dimension), q=checks.as_points(q, "q", self.dimension)
-        )
-        ends = measures.homogenize(points), measures.homogenize(others)
-        found = measures.bilinear(self.matrix, *ends)
+        _, x, y = angles.form_and_pair("matrix", self.matrix, p=p, q=q)
+        found = angles.bilinear(self.matrix, angles.homogenize(x), angles.homogenize(y))
         return found.astype(checks.float_dtype(p, q), copy=False)[()]
 
     def side(self, points: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Ints:
@@ -158,7 +155,7 @@ class Absolute(Frozen):
             absolute values.
         """
         rtol = checks.as_real(rtol, "rtol", "[0, 1)")
-        x = measures.homogenize(checks.as_points(points, "points", self.dimension))
+        x = angles.homogenize(checks.as_points(points, "points", self.dimension))
         negative, zero, positive = self.signature
         if zero or (min(negative, positive) > 1):
             why = "it is singular" if zero else "neither sign occurs only once"
@@ -167,7 +164,7 @@ class Absolute(Frozen):
             )
         if min(negative, positive) == 0:
             return np.full(x.shape[:-1], -1)[()]
-        signs = measures.sign_of(self.matrix, x, rtol)
+        signs = _sign_of(self.matrix, x, rtol)
         return (signs if negative == 1 else -signs).astype(np.int_)[()]
 
     def tangent(self, points: ArrayLike) -> AnyFloats:
@@ -175,7 +172,7 @@ class Absolute(Frozen):
 
         These are homogeneous vectors (normal, offset) of shape (..., d + 1), for n·x + o = 0.
         """
-        x = measures.homogenize(checks.as_points(points, "points", self.dimension))
+        x = angles.homogenize(checks.as_points(points, "points", self.dimension))
         return (x @ self.matrix).astype(checks.float_dtype(points), copy=False)
 
     def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
@@ -184,11 +181,19 @@ class Absolute(Frozen):
         That is, whether they belong to the dual conic, with ``rtol`` as in :meth:`side`.
         """
         rtol = checks.as_real(rtol, "rtol", "[0, 1)")
-        vectors = measures.as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
-        return np.asarray(measures.sign_of(self.dual, vectors, rtol) == 0)[()]
+        vectors = angles.as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
+        return np.asarray(_sign_of(self.dual, vectors, rtol) == 0)[()]
 
     def __repr__(self) -> str:
         return f"Absolute({self.matrix.tolist()}, dual={self.dual.tolist()})"
+
+
+def _sign_of(form: Floats, x: Floats, rtol: float) -> Floats:
+    """Return the sign of xᵀ form x; 0 where it is at most rtol times the sum of absolute values."""
+    x = x / binary_scale(x)
+    values = angles.bilinear(form, x, x)
+    caps = angles.bilinear(np.abs(form), np.abs(x), np.abs(x))
+    return np.where(np.abs(values) <= rtol * caps, 0.0, np.sign(values))
 
 
 @dataclass(frozen=True)
@@ -220,6 +225,8 @@ class PlanarGeometry:
     measurements: tuple[tuple[str, str], ...]
 
 
+# The table of the paper (§2.2). Corrected: the dual of the dual Euclidean absolute has signs
+# (+, 0, 0), and the two points of the pseudo-Euclidean one are real.
 PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
     PlanarGeometry("elliptic", (1, 1, 1), (1, 1, 1), "non-degenerate complex conic",
                    (("elliptic", "elliptic"),)),
@@ -242,8 +249,6 @@ PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
                    "double real line with a real intersection point",
                    (("parabolic", "parabolic"),)),
 )  # fmt: skip
-"""The table of the paper (§2.2). Corrected: the dual of the dual Euclidean absolute has signs
-(+, 0, 0), and the two points of the pseudo-Euclidean one are real."""
 
 
 def classify(absolute: Absolute) -> PlanarGeometry:
@@ -269,15 +274,14 @@ def classify(absolute: Absolute) -> PlanarGeometry:
             f"The taxonomy is of planar geometries, but this absolute has dimension "
             f"{absolute.dimension}."
         )
-    signs = _signs(*absolute.signature), _signs(*absolute.dual_signature)
+    found = tuple(
+        (1,) * max(n, p) + (-1,) * min(n, p) + (0,) * z
+        for n, z, p in (absolute.signature, absolute.dual_signature)
+    )
     for geometry in PLANAR_GEOMETRIES:
-        if signs == (geometry.matrix_signs, geometry.dual_signs):
+        if found == (geometry.matrix_signs, geometry.dual_signs):
             return geometry
     raise NotRepresentableError(  # an ill-conditioned pair, where the tolerances disagree
-        f"The signs {signs[0]} of the matrix and {signs[1]} of its dual belong to no planar "
+        f"The signs {found[0]} of the matrix and {found[1]} of its dual belong to no planar "
         f"geometry; an eigenvalue is too close to zero to tell its sign."
     )
-
-
-def _signs(negative: int, zero: int, positive: int) -> tuple[int, ...]:
-    return (1,) * max(negative, positive) + (-1,) * min(negative, positive) + (0,) * zero

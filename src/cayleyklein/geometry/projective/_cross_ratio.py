@@ -25,9 +25,10 @@ from cayleyklein._typing import AnyArray, AnyFloats, Bools, Complexes, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._balls import ConvexBody, check_inside, unit_rays
 from cayleyklein.geometry.frozen import Frozen, read_only
-from cayleyklein.geometry.projective import _measures as measures
-from cayleyklein.geometry.projective._measures import bilinear, homogenize
+from cayleyklein.geometry.projective import angles
+from cayleyklein.geometry.projective.angles import bilinear, homogenize
 from cayleyklein.geometry.rounding import EPSILON, binary_scale
+from cayleyklein.geometry.space import refuse_at
 
 COLLINEARITY_TOLERANCE = 1e-8  # largest distance to the line, as a part of the extent of the points
 
@@ -62,25 +63,21 @@ def cross_ratio(
     >>> complex(cross_ratio([0], [1], [-1j], [1j]))
     1j
     """
-    names = ("p", "q", "P", "Q")
-    given = [_as_points(x, name) for x, name in zip((p, q, P, Q), names, strict=True)]
-    points = np.stack(checks.broadcast_points(**dict(zip(names, given, strict=True))), axis=-2)
+    named = {"p": p, "q": q, "P": P, "Q": Q}
+    given = checks.broadcast_points(**{name: _as_points(x, name) for name, x in named.items()})
+    points = np.stack(given, axis=-2)
     if homogeneous:
-        if points.shape[-1] < 2:
-            raise InvalidInputError("Homogeneous points have at least two coordinates; got one.")
-        if not points.any(axis=-1).all():
-            raise InvalidInputError("A homogeneous point is the zero vector.")
+        if points.shape[-1] < 2 or not points.any(axis=-1).all():
+            raise InvalidInputError(
+                "A homogeneous point has at least two coordinates and is not the zero vector."
+            )
         points = points / binary_scale(points)
     minors, extent = _minors(points, homogeneous)
     _check_collinear(points, extent, homogeneous)
     unit = minors / binary_scale(extent[..., None])[..., None]
     above, below = unit[..., 0, 2] * unit[..., 1, 3], unit[..., 0, 3] * unit[..., 1, 2]
     undetermined = (above == 0) & (below == 0)
-    if undetermined.any():
-        raise InvalidInputError(
-            f"Three of the points p, q, P, Q coincide{checks.at_index(undetermined)}: their "
-            f"cross-ratio is 0/0."
-        )
+    refuse_at(undetermined, "Three of p, q, P, Q coincide", ": their cross-ratio is 0/0.")
     ratio = np.full(above.shape, np.inf, dtype=above.dtype)
     np.divide(above, below, out=ratio, where=below != 0)
     return ratio.astype(_result_dtype(p, q, P, Q), copy=False)[()]
@@ -117,11 +114,8 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     images = vectors @ matrix.T
     w = images[..., -1:]
     infinite = np.abs(w) <= 4 * EPSILON * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
-    if infinite.any():
-        raise NotRepresentableError(
-            f"H sends points{checks.at_index(infinite[..., 0])} to infinity; map homogeneous "
-            f"vectors (x, 1) by x @ H.T."
-        )
+    remedy = " to infinity; map homogeneous vectors (x, 1) by x @ H.T."
+    refuse_at(infinite[..., 0], "H sends points", remedy, NotRepresentableError)
     with np.errstate(over="ignore"):
         moved = images[..., :-1] / w
     checks.refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
@@ -153,20 +147,16 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     >>> float((P[0] / P[2]).real), float((Q[0] / Q[2]).real)
     (-1.0, 1.0)
     """
-    form, p, q = measures.form_and_pair("A", A, p=p, q=q)
+    form, p, q = angles.form_and_pair("A", A, p=p, q=q)
     same = (p == q).all(axis=-1)
-    if same.any():
-        where = checks.at_index(same)
-        raise InvalidInputError(f"p and q are the same point{where}; a line needs two.")
-    form, p, q, unit = measures.rescale(form, p, q)
-    x, _, u = measures.span(homogenize(p), homogenize(q))
+    refuse_at(same, "p and q are the same point", "; a line needs two.")
+    form, p, q, unit = angles.rescale(form, p, q)
+    x, _, u = angles.span(homogenize(p), homogenize(q))
     s_xx, s_xu, s_uu = bilinear(form, x, x), bilinear(form, x, u), bilinear(form, u, u)
     contained = (s_xx == 0) & (s_xu == 0) & (s_uu == 0)
-    if contained.any():
-        raise NotRepresentableError(
-            f"The line pq lies in the absolute{checks.at_index(contained)}, with all its points."
-        )
-    root = np.sqrt(measures.discriminant(form, x, u)[0].astype(np.complex128))
+    refuse_at(contained, "The line pq lies in the absolute", ", with all its points.",
+              NotRepresentableError)  # fmt: skip
+    root = np.sqrt(angles.discriminant(form, x, u)[0].astype(np.complex128))
     # On σx + τu the roots are (-(s_xu ± √D), s_xx) or, the same, (s_uu, -(s_xu ∓ √D)): of the two
     # the one in which nothing cancels.
     pivot = -s_xu - np.where(s_xu < 0, -root, root)
@@ -176,8 +166,9 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     first = (s_xu < 0)[..., None]  # then far is the root of -√D, which is P
     basis = np.stack([x, u], axis=-2).astype(np.complex128)
     basis[..., :-1] *= unit
-    P, Q = np.where(first, far, near)[..., None, :], np.where(first, near, far)[..., None, :]
-    return (P @ basis)[..., 0, :], (Q @ basis)[..., 0, :]
+    weights = np.stack([np.where(first, far, near), np.where(first, near, far)])
+    P, Q = (weights[..., None, :] @ basis)[..., 0, :]
+    return P, Q
 
 
 def _as_points(values: ArrayLike, name: str, size: int | None = None) -> AnyArray:
@@ -219,11 +210,8 @@ def _check_collinear(points: AnyArray, extent: AnyArray, is_homogeneous: bool) -
     values = np.linalg.svd(points, compute_uv=False)[..., 2 if is_homogeneous else 1 :]
     off = values.max(axis=-1, initial=0.0)
     bad = off > COLLINEARITY_TOLERANCE * extent + 32 * EPSILON * size
-    if bad.any():
-        raise InvalidInputError(
-            f"The points p, q, P, Q are not collinear{checks.at_index(bad)}: one is "
-            f"{np.max(off[bad]):.3g} off the line of the others."
-        )
+    refuse_at(bad, "The points p, q, P, Q are not collinear",
+              f": one is {off.max():.3g} off the line of the others.")  # fmt: skip
 
 
 class Polytope(Frozen, ConvexBody):
@@ -259,9 +247,7 @@ class Polytope(Frozen, ConvexBody):
                 f"offsets must have one entry for each of the {len(normals)} normals; got shape "
                 f"{offsets.shape}."
             )
-        zero = np.asarray(~normals.any(axis=1))
-        if zero.any():
-            raise InvalidInputError(f"normals has a zero vector{checks.at_index(zero)}.")
+        refuse_at(~normals.any(axis=1), "normals has a zero vector", ".")
         self._fill(normals=read_only(normals), offsets=read_only(offsets))
         m, d = normals.shape
         scale = binary_scale(normals)
@@ -315,19 +301,16 @@ class Polytope(Frozen, ConvexBody):
 
     def contains(self, points: ArrayLike) -> Bools:
         x = checks.as_points(points, "points", self.dimension)
-        return np.asarray((self._slack(x) > 0).all(axis=-1))[()]
+        return np.asarray((x @ self.normals.T < self.offsets).all(axis=-1))[()]
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
         x, u, scale = unit_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
-        np.divide(self._slack(x), speed, out=times, where=speed > 0)
+        np.divide(self.offsets - x @ self.normals.T, speed, out=times, where=speed > 0)
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
             found = np.asarray(times.min(axis=-1) / scale)
-        return found.astype(_result_dtype(points, directions), copy=False)[()]
-
-    def _slack(self, points: Floats) -> Floats:
-        return np.asarray(self.offsets - points @ self.normals.T)
+        return found.astype(checks.float_dtype(points, directions), copy=False)[()]
 
 
 def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
@@ -364,4 +347,4 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     forth, back = body.exit_time(y, direction), body.exit_time(x, -direction)
     with np.errstate(divide="ignore"):  # a time may round to zero next to the boundary
         value = (np.log1p(length / forth) + np.log1p(length / back)) / 2
-    return np.asarray(value).astype(_result_dtype(p, q), copy=False)[()]
+    return np.asarray(value).astype(checks.float_dtype(p, q), copy=False)[()]

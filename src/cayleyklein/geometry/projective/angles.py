@@ -1,6 +1,19 @@
-"""Angles between hyperplanes, measured by the dual absolute (Laguerre's formula).
+"""Complex Cayley-Klein measures of two points or two hyperplanes, by an absolute, and real angles.
 
-A hyperplane is a homogeneous vector (n, o) of n·x + o = 0. With B(l, m) = lᵀ A^Δ m,
+With the bilinear form S(p, q) = p̃ᵀ A q̃ and D = S_pq² - S_pp S_qq the cross-ratio of p, q and the
+two intersections P, Q of their line with the absolute is
+
+    (p, q; P, Q) = (S_pq + √D) / (S_pq - √D)                 (paper §2.3)
+
+and the measure is a unit times its principal logarithm. D vanishes for p = q, and S_pq² - S_pp S_qq
+as it stands loses every digit there. It is evaluated instead as
+
+    D = S_xr² - S_xx S_rr,   r = u - t x,   u = p̃ - q̃,
+
+x being p or q: D does not change when a multiple of one vector is taken from the other.
+
+Hyperplanes n·x + o = 0, homogeneous vectors (n, o), are measured in the same way by the dual
+absolute. With B(l, m) = lᵀ A^Δ m, Laguerre's formula is
 
     cos θ = |B_lm| / √(B_ll B_mm),   sin θ = √(B_ll B_mm - B_lm²) / √(B_ll B_mm),
 
@@ -13,117 +26,54 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
-from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
+from cayleyklein._typing import AnyArray, AnyComplexes, AnyFloats, Bools, Complexes, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry.projective import _measures as measures
-from cayleyklein.geometry.projective._absolute import signature
 from cayleyklein.geometry.rounding import EPSILON, binary_scale, total, two_product
-from cayleyklein.geometry.space import CurvedSpace
+from cayleyklein.geometry.space import CurvedSpace, refuse_at
 
+ZERO_EIGENVALUE = 1e-12  # largest |λ| / max |λ| of an eigenvalue that counts as zero
+# |S_xx| / (|x|ᵀ|A||x|) under which no multiple of x is taken from u: S_xr would not vanish
+ISOTROPIC_BELOW = 1e-3
 UNCERTAIN = 1e-8  # rounding of sin θ above which planes that look parallel, but differ, are refused
 
 
-def hyperplane_angle(
-    dual: ArrayLike, l: ArrayLike, m: ArrayLike, *, signed: bool = False
-) -> AnyFloats:
-    """Return the angles (...) between hyperplanes that meet inside the domain (paper §2.1).
+def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> AnyComplexes:
+    """Return the Cayley-Klein measure unit · Log (p, q; P, Q) (paper §2.1 and §2.3).
+
+    P and Q are the intersections of the line pq with the absolute, ordered as by
+    :func:`line_intersections`, so that the measure is symmetric in p and q. Log is the principal
+    logarithm of (S_pq + √D)/(S_pq - √D), exact for points 1e-12 apart and for distant ones.
 
     Parameters
     ----------
-    dual : array-like of shape (d + 1, d + 1)
-        A^Δ, for example :attr:`Absolute.dual`.
-    l, m : array-like of shape (..., d + 1)
-        Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
-    signed : bool, default=False
-        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first coordinate
-        axis to the second; it is additive modulo π in the pencil of a point. Otherwise the acute
-        angle in [0, π/2], since hyperplanes have no orientation.
+    A : array-like of shape (d + 1, d + 1)
+        Symmetric, of any signature. The measure changes its sign with A.
+    p, q : array-like of shape (..., d)
+    unit : complex, default=-0.5
+        The paper's c_dist. With -1/2 and A negative inside a real conic, points inside are at their
+        hyperbolic distance of curvature -1; with 1/(2i) and A positive definite, at their elliptic
+        distance of curvature 1 (the principal value of the projective plane).
 
-    Raises
-    ------
-    NotRepresentableError
-        Where the hyperplanes meet on or outside the absolute (where the dual is singular, as for
-        the Euclidean plane, parallels are at angle 0), and where the angle is lost in the rounding
-        of the dual; :meth:`cayleyklein.CurvedMetric.angle` then still has it.
+    Returns
+    -------
+    ndarray of shape (...), complex64 if every input is float32, complex128 otherwise
+        Its modulus serves as a real distance wherever the points are. For a real conic the
+        logarithm is real where both points are inside, or outside on a line that meets the conic
+        (paper §2.2, corrected); purely imaginary outside on a line that misses it; of imaginary
+        part π where one is inside and one outside. On a tangent it is 0, and so on every line when
+        A has rank 1: Euclidean distances are only a limit of measures.
 
     Examples
     --------
-    >>> euclidean, disc = np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 1.0, -1.0])
-    >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3], signed=True)))
-    -45.0
-    >>> round(float(np.degrees(hyperplane_angle(disc, [2, 0, -1], [0, 2, -1]))), 6)  # x = y = 1/2
-    70.528779
+    >>> conic = np.diag([1.0, 1.0, -1.0])
+    >>> measure(conic, [0.0, 0.0], [[0.5, 0.0], [2.0, 0.0]], unit=1).round(6)
+    array([-1.098612+0.j      , -1.098612+3.141593j])
+    >>> complex(measure(np.eye(2), [0.0], [1.0], unit=-0.5j).round(6))  # π/4
+    (0.785398+0j)
     """
-    dtype = checks.float_dtype(dual, l, m)
-    planes = measures.form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
-    return _angle(*planes, signed).astype(dtype)[()]
-
-
-def metric_angle(
-    l: ArrayLike, m: ArrayLike, metric: CurvedSpace, *, signed: bool, names: tuple[str, str]
-) -> AnyFloats:
-    """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
-
-    In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
-    """
-    dtype = checks.float_dtype(l, m)
-    d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
-    if np.linalg.det(inverse) < 0:  # keep the sense of rotation
-        inverse = inverse * np.append(np.ones(d - 1), -1.0)
-    given = zip(names, (l, m), strict=True)
-    l, m = checks.broadcast_points(
-        **{name: measures.as_hyperplanes(plane, name, d + 1) for name, plane in given}
-    )
-    unit = float(np.sqrt(abs(K))) if K else 1.0
-
-    def move(plane: Floats) -> Floats:
-        plane = plane / binary_scale(plane)
-        offset = unit * _value(plane, metric.center)
-        return np.concatenate([plane[..., :-1] @ inverse, offset[..., None]], axis=-1)
-
-    dual = np.diag(np.append(np.ones(d), np.sign(K)))
-    with checks.about(" and ".join(names)):
-        return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
-
-
-def _value(plane: Floats, x: Floats) -> Floats:
-    """Return n·x + o in twice the precision: it may cancel."""
-    product, error = two_product(plane[..., :-1], np.broadcast_to(x, plane[..., :-1].shape))
-    high = np.concatenate([product, plane[..., -1:]], axis=-1)
-    low = np.concatenate([error, np.zeros_like(plane[..., -1:])], axis=-1)
-    return total((high, low))[0]
-
-
-def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:
-    if signed and len(form) != 3:
-        raise InvalidInputError(
-            f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
-        )
-    pencil = measures.vector_pencil(form, l, m)
-    bad = (pencil.s_pp == 0) | (pencil.s_qq == 0) | (pencil.discriminant > 0)
-    if signature(form)[1] == 0:  # parallels of a curved geometry meet on the absolute
-        bad |= (pencil.discriminant == 0) & ~pencil.coincident
-    size = np.abs(pencil.s_pp * pencil.s_qq)
-    lost = (pencil.discriminant == 0) & ~pencil.coincident & (pencil.noise > UNCERTAIN**2 * size)
-    if (lost & ~bad).any():
-        raise NotRepresentableError(
-            f"The angle between l and m{checks.at_index(lost)} is lost in the rounding of the "
-            f"dual, whose entries cancel; move the origin close to the centre, or use "
-            f"CurvedMetric.angle."
-        )
-    if bad.any():
-        raise NotRepresentableError(
-            f"The hyperplanes l and m have no real angle{checks.at_index(bad)}: they meet on or "
-            f"outside the absolute (or one of them is tangent to it). Use hyperplane_measure for "
-            f"the complex measure."
-        )
-    sine, cosine = np.sqrt(np.abs(pencil.discriminant)), pencil.s_pq
-    if not signed:
-        return np.asarray(np.arctan2(sine, np.abs(cosine)))
-    turn = _orientation(l, m) * np.sign(cosine * pencil.s_pp)
-    angle = np.arctan2(np.where(turn < 0, -sine, sine), np.abs(cosine))
-    # A right angle has no sign; -0.0 becomes 0.0.
-    return np.where(angle <= -np.pi / 2, np.pi / 2, angle + 0.0)
+    form, x, y, _ = rescale(*form_and_pair("A", A, p=p, q=q))
+    values, *_ = _pencil(form, homogenize(x), homogenize(y), (x == y).all(axis=-1))
+    return _measure_of(values, unit, A, p, q)
 
 
 def hyperplane_measure(
@@ -158,14 +108,242 @@ def hyperplane_measure(
     >>> complex(hyperplane_measure(dual, [2, 0, -1], [2, 0, 1]).round(6))  # 2 artanh ½
     -1.098612j
     """
-    planes = measures.form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
-    return measures.measure_of(measures.vector_pencil(*planes), unit, dual, l, m)
+    values, *_ = _pencil(*form_and_pair("dual", dual, homogeneous=True, l=l, m=m))
+    return _measure_of(values, unit, dual, l, m)
 
 
-def _orientation(l: Floats, m: Floats) -> Ints:
-    """Return the sign of the last coordinate of the point l × m, n_l × n_m, that is not 0."""
+def hyperplane_angle(
+    dual: ArrayLike, l: ArrayLike, m: ArrayLike, *, signed: bool = False
+) -> AnyFloats:
+    """Return the angles (...) between hyperplanes that meet inside the domain (paper §2.1).
+
+    Parameters
+    ----------
+    dual : array-like of shape (d + 1, d + 1)
+        A^Δ, for example :attr:`Absolute.dual`.
+    l, m : array-like of shape (..., d + 1)
+        Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
+    signed : bool, default=False
+        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first coordinate
+        axis to the second; it is additive modulo π in the pencil of a point. Otherwise the acute
+        angle in [0, π/2], since hyperplanes have no orientation.
+
+    Raises
+    ------
+    NotRepresentableError
+        Where the hyperplanes meet on or outside the absolute (where the dual is singular, as for
+        the Euclidean plane, parallels are at angle 0), and where the angle is lost in the rounding
+        of the dual; :meth:`cayleyklein.CurvedMetric.angle` then still has it.
+
+    Examples
+    --------
+    >>> euclidean, disc = np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 1.0, -1.0])
+    >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3], signed=True)))
+    -45.0
+    >>> round(float(np.degrees(hyperplane_angle(disc, [2, 0, -1], [0, 2, -1]))), 6)  # x = y = 1/2
+    70.528779
+    """
+    planes = form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
+    return _angle(*planes, signed).astype(checks.float_dtype(dual, l, m))[()]
+
+
+def metric_angle(
+    l: ArrayLike, m: ArrayLike, metric: CurvedSpace, *, signed: bool, names: tuple[str, str]
+) -> AnyFloats:
+    """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
+
+    In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
+    """
+    d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
+    dtype = checks.float_dtype(l, m)
+    if np.linalg.det(inverse) < 0:  # keep the sense of rotation
+        inverse = inverse * np.append(np.ones(d - 1), -1.0)
+    dual = np.diag(np.append(np.ones(d), np.sign(K)))
+    given = dict(zip(names, (l, m), strict=True))
+    _, l, m = form_and_pair("dual", dual, homogeneous=True, **given)
+
+    def move(plane: Floats) -> Floats:
+        plane = plane / binary_scale(plane)
+        normal, offset = plane[..., :-1], plane[..., -1:]
+        # n·μ + o in twice the precision: it may cancel
+        product, error = two_product(normal, np.broadcast_to(metric.center, normal.shape))
+        high, low = np.concatenate([product, offset], -1), np.concatenate([error, 0 * offset], -1)
+        last = (float(np.sqrt(abs(K))) or 1.0) * total((high, low))[0]
+        return np.concatenate([normal @ inverse, last[..., None]], axis=-1)
+
+    with checks.about(" and ".join(names)):
+        return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
+
+
+def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:
+    if signed and len(form) != 3:
+        raise InvalidInputError(
+            f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
+        )
+    (s_ll, s_mm, s_lm, D), noise, same = _pencil(form, l, m)
+    bad, parallel = (s_ll == 0) | (s_mm == 0) | (D > 0), (D == 0) & ~same
+    sizes = np.abs(np.linalg.eigvalsh(form))
+    if sizes.min() > ZERO_EIGENVALUE * sizes.max():
+        bad |= parallel  # in a curved geometry they meet on the absolute
+    lost = parallel & (noise > UNCERTAIN**2 * np.abs(s_ll * s_mm)) & ~bad
+    refuse_at(lost, "The angle between l and m", " is lost in the rounding of the dual, whose "
+              "entries cancel; move the origin close to the centre, or use CurvedMetric.angle.",
+              NotRepresentableError)  # fmt: skip
+    refuse_at(bad, "The hyperplanes l and m have no real angle", ": they meet on or outside the "
+              "absolute (or one of them is tangent to it). Use hyperplane_measure for the complex "
+              "measure.", NotRepresentableError)  # fmt: skip
+    sine, cosine = np.sqrt(np.abs(D)), np.abs(s_lm)
+    if not signed:
+        return np.asarray(np.arctan2(sine, cosine))
+    # the point l × m is oriented by the last of its coordinates that is not 0
     following, previous = [1, 2, 0], [2, 0, 1]
     left, right = l[..., following] * m[..., previous], l[..., previous] * m[..., following]
     point = np.where(np.abs(left - right) <= 4 * EPSILON * np.abs(left), 0.0, left - right)
-    x, y, w = np.moveaxis(np.sign(point).astype(np.int_), -1, 0)
-    return np.asarray(np.where(w != 0, w, np.where(y != 0, y, x)))
+    x, y, w = np.moveaxis(np.sign(point), -1, 0)
+    turn = np.where(w != 0, w, np.where(y != 0, y, x)) * np.sign(s_lm * s_ll)
+    angle = np.arctan2(np.where(turn < 0, -sine, sine), cosine)
+    # A right angle has no sign; -0.0 becomes 0.0.
+    return np.where(angle <= -np.pi / 2, np.pi / 2, angle + 0.0)
+
+
+def _measure_of(values: tuple[Floats, ...], unit: complex, *given: ArrayLike) -> AnyComplexes:
+    """Return unit · Log of a cross-ratio; complex64 if all given is float32."""
+    a_number = isinstance(unit, int | float | complex | np.number)
+    checks.expect(bool(a_number and np.isfinite(unit) and unit), "unit", unit,
+                  "a finite number other than 0")  # fmt: skip
+    value = half_log(*values)
+    factor, found = 2 * complex(unit), np.zeros(value.shape, dtype=np.complex128)
+    if factor.real:  # by parts: 0 · ∞ is 0, and an infinite measure has no NaN in it
+        found.real += factor.real * value.real
+        found.imag += factor.real * value.imag
+    if factor.imag:
+        found.real -= factor.imag * value.imag
+        found.imag += factor.imag * value.real
+    return found.astype(np.result_type(checks.float_dtype(*given), np.complex64))[()]
+
+
+def half_log(
+    s_pp: ArrayLike, s_qq: ArrayLike, s_pq: ArrayLike, discriminant: ArrayLike
+) -> Complexes:
+    """Return half the principal logarithm of a cross-ratio, from the values of the form.
+
+    ½ Log (S_pq + √D)/(S_pq - √D) (paper §2.3), one branch for each sign of S_pp S_qq and D:
+
+    ==============  ======  ================================================  ============
+    S_pp S_qq       D       value                                             the line pq
+    ==============  ======  ================================================  ============
+    positive        ≥ 0     sign(S_pq) asinh(√D / √(S_pp S_qq))               meets it
+    positive        < 0     i φ, tan φ = √-D / S_pq, φ in (-π/2, π/2]         misses it
+    negative        > 0     asinh(S_pq / √(-S_pp S_qq)) + iπ/2                meets it
+    zero            ≥ 0     sign(S_pq) ∞; NaN if S_pq = 0                     ends on it
+    ==============  ======  ================================================  ============
+
+    A positive factor on p, q or the form changes nothing. The caller evaluates
+    D = S_pq² - S_pp S_qq without cancellation.
+    """
+    s_pp, s_qq, s_pq, discriminant = np.broadcast_arrays(
+        *(np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant))
+    )
+    size = np.sqrt(np.abs(s_pp)) * np.sqrt(np.abs(s_qq))  # the product may under- or overflow
+    root, sign, on = np.sqrt(np.abs(discriminant)), np.where(s_pq < 0, -1.0, 1.0), size == 0
+    across = (np.sign(s_pp) * np.sign(s_qq) < 0) & ~on
+    misses = (discriminant < 0) & ~across & ~on
+    above = np.where(across, s_pq, sign * root)
+    with np.errstate(over="ignore"):  # an infinite quotient is an infinite logarithm
+        quotient = np.divide(above, size, out=np.zeros_like(size), where=~on)
+    value = np.zeros(size.shape, dtype=np.complex128)
+    value.real = np.where(misses, 0.0, np.arcsinh(quotient))
+    value.real[on] = np.where(s_pq == 0, np.nan, sign * np.inf)[on]
+    value.imag = np.where(misses, np.arctan2(sign * root, np.abs(s_pq)), 0.0)
+    value.imag[across] = np.pi / 2
+    return value[()]
+
+
+def form_and_pair(
+    name: str, values: ArrayLike, *, homogeneous: bool = False, **pair: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Check a form and two arrays of affine points or of homogeneous vectors; broadcast these."""
+    form = as_form(values, name)
+    check, size = (as_hyperplanes, len(form)) if homogeneous else (checks.as_points, len(form) - 1)
+    x, y = checks.broadcast_points(**{key: check(v, key, size) for key, v in pair.items()})
+    return form, x, y
+
+
+def as_form(values: ArrayLike, name: str) -> Floats:
+    form = checks.as_symmetric(values, name)
+    if len(form) < 2:
+        raise InvalidInputError(f"{name} must be (d+1)×(d+1) with d ≥ 1; got shape {form.shape}.")
+    if not form.any():
+        raise InvalidInputError(f"{name} is the zero matrix, which describes no conic.")
+    return form
+
+
+def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
+    with checks.about("homogeneous vectors (normal, offset)"):
+        vectors = checks.as_points(values, name, size)
+    refuse_at(~vectors.any(axis=-1), f"{name} has a zero vector", ".")
+    return vectors
+
+
+def homogenize(points: AnyArray) -> AnyArray:
+    return np.concatenate([points, np.ones_like(points[..., :1])], axis=-1)
+
+
+def bilinear(form: Floats, x: AnyArray, y: AnyArray) -> AnyArray:
+    return np.asarray(((x @ form) * y).sum(axis=-1))
+
+
+def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Return D = S_xu² - S_xx S_uu, set to 0 within its rounding, and a bound of the rounding.
+
+    u is first made orthogonal to x in the form; then S_xu² no longer cancels S_xx S_uu.
+    Without the zero, a tangent line would give a measure of √eps at random, real or imaginary.
+    """
+    absolute_form = np.abs(form)
+    s_xx, cap = bilinear(form, x, x), bilinear(absolute_form, np.abs(x), np.abs(x))
+    away = np.abs(s_xx) > ISOTROPIC_BELOW * cap
+    share = np.divide(bilinear(form, x, u), s_xx, out=np.zeros_like(s_xx), where=away)[..., None]
+    r = u - share * x
+    s_xr, s_rr = bilinear(form, x, r), bilinear(form, r, r)
+    value = s_xr * s_xr - s_xx * s_rr
+    image = np.abs(r) @ absolute_form
+    terms = (np.abs(u) + np.abs(share * x)) * image  # the rounding of r counts as well
+    noise = 2 * np.abs(s_xr) * (np.abs(x) * image).sum(axis=-1)
+    noise += 2 * np.abs(s_xx) * terms.sum(axis=-1) + cap * np.abs(s_rr)
+    noise *= 2 * len(form) * EPSILON
+    return np.where(np.abs(value) <= noise, 0.0, value), noise
+
+
+def _pencil(
+    form: Floats, x: Floats, y: Floats, same: Bools | None = None
+) -> tuple[tuple[Floats, ...], Floats, Bools]:
+    """Evaluate a form on the spans of homogeneous vectors x and y (the same shape).
+
+    Return S_xx, S_yy, S_xy and D, each up to a positive factor, the rounding of D, and whether x
+    and y are the same, by default up to a rounded factor.
+    """
+    x, y, u = span(x, y)
+    if same is None:
+        rest = u - (x * u).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True) * x
+        same = np.abs(rest).max(axis=-1) <= 4 * EPSILON
+    form = form / binary_scale(form.reshape(-1))
+    D, noise = discriminant(form, x, u)
+    products = bilinear(form, x, x), bilinear(form, y, y), bilinear(form, x, y)
+    return (*products, np.where(same, 0.0, D)), noise, same
+
+
+def rescale(form: Floats, p: Floats, q: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """Scale the chart and the form by powers of two against underflow; last is the new unit."""
+    _, exponent = np.frexp(max(np.abs(p).max(), np.abs(q).max()))
+    unit = float(np.ldexp(1.0, np.clip(exponent, -500, 500)))
+    units = np.append(np.full(len(form) - 1, unit), 1.0)
+    form = form / binary_scale(form.reshape(-1)) * units * units[:, None]
+    return form / binary_scale(form.reshape(-1)), p / unit, q / unit, unit
+
+
+def span(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Scale homogeneous vectors to order 1; return u = y - 2ⁿx too, exact where both are close."""
+    x, y = x / binary_scale(x), y / binary_scale(y)
+    share = (x * y).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True)
+    power = np.sign(share) * np.exp2(np.rint(np.log2(np.maximum(np.abs(share), 0.125))))
+    return x, y, y - np.where(np.abs(share) < 0.25, 0.0, power) * x
