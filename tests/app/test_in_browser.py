@@ -528,8 +528,7 @@ def click_at(page, place, click=None):
 
 
 def test_every_tool_measures_as_the_library_does(plane, address):
-    from cayleyklein.app._construct import Construction
-    from cayleyklein.app._figures import TOOLS
+    from cayleyklein.app._figures import TOOLS, Construction
 
     assert set(CLICKS) == set(TOOLS)
     visit(plane, address + TRIANGLE)
@@ -652,7 +651,7 @@ def test_tools_by_touch(context, address, width):
     for place in (A, B, C, A):
         click_at(page, place, tap)
     state = state_of(page)
-    from cayleyklein.app._construct import polygon_measures
+    from cayleyklein.app._figures import polygon_measures
 
     found = polygon_measures(state.coordinates[:3], state.metric)
     assert f"area {found['area']:.4f}" in measures(page)["ABC"]

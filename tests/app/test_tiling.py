@@ -7,9 +7,7 @@ import pytest
 
 from cayleyklein.app._scene import Drafter, power_edges
 from cayleyklein.app._session import PlaneSession
-from cayleyklein.app._state import CHART_NAMES, PlaneState, scatter
-from cayleyklein.app._tiling import read_tiling
-from cayleyklein.app._tools import moved_state
+from cayleyklein.app._state import CHART_NAMES, PlaneState, read_tiling, scatter
 from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
 from cayleyklein.exceptions import InvalidInputError
 
@@ -65,7 +63,7 @@ def test_tilings_are_drawn_in_every_view_and_moved_with_the_space(chart, text):
     for shape in scene.shapes:
         assert not np.isinf(shape.xy).any()
     move = np.asarray(state.metric.transvection([0.05, 0.1], [0.2, -0.1]))
-    moved = moved_state(state, move)
+    moved = state.moved(move)
     expected = state.tiling.placed(state.metric)[0] @ move.T
     found = moved.tiling.placed(state.metric)[0]
     ratio = found / np.where(np.abs(found[..., 2:]) > 1e-9, found[..., 2:], 1)

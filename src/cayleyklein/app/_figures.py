@@ -1,4 +1,4 @@
-"""Figures that a visitor constructs: their kinds, names and parents, and how an address holds them.
+"""Figures that a visitor constructs: how an address holds them, where they are, their measures.
 
 A figure of the kind "point" names a point of the plane by its number; every other figure depends on
 the figures that it is made from, which come before it.
@@ -6,32 +6,25 @@ the figures that it is made from, which come before it.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Container
 from contextlib import suppress
+from functools import cached_property
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.app._views import View
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.geometry import Hyperplane, constructions, metric_tensor
+from cayleyklein.meshes import conformal
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting import outlines
+from cayleyklein.plotting.paths import Canvas, sample_segments, see_path
+from cayleyklein.plotting.shapes import Shape, chain
 
-# A tool's title and what it is made from, one letter each: a Point or a Line; * for three or more.
-TOOLS = {
-    "point": ("Point", "P"),
-    "segment": ("Segment", "PP"),
-    "line": ("Line", "PP"),
-    "circle": ("Circle", "PP"),
-    "ball": ("Circle of radius", "P"),
-    "polygon": ("Polygon", "P*"),
-    "midpoint": ("Midpoint", "PP"),
-    "meet": ("Where lines meet", "LL"),
-    "perpendicular": ("Perpendicular", "LP"),
-    "angle": ("Angle", "PPP"),
-    "bisector": ("Angle bisector", "PPP"),
-    "reflection": ("Mirror image", "PL"),
-    "parallels": ("Limiting parallels", "LP"),
-    "horocycle": ("Horocycle", "PP"),
-    "equidistant": ("Equidistant", "LP"),
-}
 POINT_KINDS = ("point", "midpoint", "meet", "reflection")
 LINE_KINDS = ("segment", "line", "perpendicular", "bisector")
 FIGURE_COLORS = {
@@ -40,6 +33,45 @@ FIGURE_COLORS = {
 }  # fmt: skip
 MOST_FIGURES, MOST_CORNERS = 200, 24
 NAME = re.compile(r"[^\W_][\w′]{0,11}")
+ON_LINE, AROUND_CIRCLE = 129, 145
+NAME_AT = 0.12  # of the part of a line or circle that is seen: where its name is
+CORNER = 0.22  # radius of an angle's arc, relative to its shorter side
+
+
+def _line(p: Floats, q: Floats, metric: CurvedMetric) -> Hyperplane:
+    return constructions.line_through(p, q)
+
+
+def _parallels(line: Hyperplane, p: Floats, metric: CurvedMetric) -> Any:
+    if metric.curvature:
+        return constructions.limiting_parallels(line, p, metric)
+    upright = constructions.perpendicular(line, p, metric)
+    return (constructions.perpendicular(upright, p, metric),) * 2
+
+
+def _corners(*given: Any) -> Floats:
+    return np.stack(given[:-1])
+
+
+# A tool's title, what it is made from, one letter each (a Point or a Line; * for three or more),
+# and its place from the places of those and the metric.
+TOOLS: dict[str, tuple[str, str, Callable[..., Any]]] = {
+    "point": ("Point", "P", _corners),
+    "segment": ("Segment", "PP", _line),
+    "line": ("Line", "PP", _line),
+    "circle": ("Circle", "PP", lambda p, q, metric: float(metric.distance(p, q))),
+    "ball": ("Circle of radius", "P", _corners),
+    "polygon": ("Polygon", "P*", _corners),
+    "midpoint": ("Midpoint", "PP", lambda p, q, metric: metric.midpoint(p, q)),
+    "meet": ("Where lines meet", "LL", constructions.meet),
+    "perpendicular": ("Perpendicular", "LP", constructions.perpendicular),
+    "angle": ("Angle", "PPP", _corners),
+    "bisector": ("Angle bisector", "PPP", constructions.angle_bisector),
+    "reflection": ("Mirror image", "PL", constructions.reflect),
+    "parallels": ("Limiting parallels", "LP", _parallels),
+    "horocycle": ("Horocycle", "PP", constructions.horocycle),
+    "equidistant": ("Equidistant", "LP", lambda line, p, g: constructions.equidistant(p, line, g)),
+}
 
 
 def read_numbers(text: str, name: str, count: int) -> list[float]:
@@ -64,9 +96,8 @@ class Figure(NamedTuple):
         parents = ".".join(self.parents)
         return f"{self.kind},{self.name},{parents},{self.color},{self.hidden:d},{self.value:g}"
 
-
-def takes(figure: Figure, needed: str) -> bool:
-    return figure.kind in (LINE_KINDS if needed == "L" else POINT_KINDS)
+    def fits(self, needed: str) -> bool:
+        return self.kind in (LINE_KINDS if needed == "L" else POINT_KINDS)
 
 
 def read_figures(text: str) -> tuple[Figure, ...]:
@@ -80,20 +111,19 @@ def read_figures(text: str) -> tuple[Figure, ...]:
         (number,) = read_numbers(value, "objects", 1)
         hue = as_choice(color[:20], "color", tuple(FIGURE_COLORS))
         names = tuple(filter(None, parents.split(".")))
-        figure = Figure(kind, name, names, hue, hidden == "1", number)
-        check_figure(figure, found)
-        found[name] = figure
+        found[name] = checked(Figure(kind, name, names, hue, hidden == "1", number), found)
     return tuple(found.values())
 
 
-def check_figure(figure: Figure, before: dict[str, Figure]) -> None:
+def checked(figure: Figure, before: dict[str, Figure]) -> Figure:
     as_choice(figure.kind[:20], "kind", tuple(TOOLS))
     check_figure_name(figure.name, before)
     needed = "" if figure.kind == "point" else needs_of(figure.kind, len(figure.parents))
     parents = [before[name] for name in figure.parents if name in before]
     fits = len(parents) == len(figure.parents) == len(needed)
-    if not fits or not all(takes(p, n) for p, n in zip(parents, needed, strict=True)):
+    if not fits or not all(p.fits(n) for p, n in zip(parents, needed, strict=True)):
         raise InvalidInputError(f"{figure.name} cannot be made from {'.'.join(figure.parents)!r}.")
+    return figure
 
 
 def needs_of(kind: str, n: int) -> str:
@@ -101,35 +131,202 @@ def needs_of(kind: str, n: int) -> str:
     return "P" * min(max(n, 3), MOST_CORNERS) if needed == "P*" else needed
 
 
-def check_figure_name(name: str, taken: Iterable[str]) -> None:
+def check_figure_name(name: str, taken: Container[str]) -> None:
     if not NAME.fullmatch(name):
         raise InvalidInputError(f"A name has up to 12 letters and digits; got {name[:20]!r}.")
     if name in taken:
         raise InvalidInputError(f"There is a {name} already; choose another name.")
 
 
-def new_name(kind: str, taken: Iterable[str]) -> str:
+def new_name(kind: str, taken: Container[str]) -> str:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if kind in POINT_KINDS else "abcdefghijklmnopqrstuvwxyz"
-    known = set(taken)
     names = (f"{letter}{i or ''}" for i in count() for letter in letters)
-    return next(name for name in names if name not in known)
+    return next(name for name in names if name not in taken)
 
 
-def without(figures: tuple[Figure, ...], name: str) -> tuple[tuple[Figure, ...], list[str]]:
-    """Return the figures that stay when one goes, and the names of those that go with it."""
-    gone = {name}
+def without(figures: tuple[Figure, ...], *names: str) -> tuple[tuple[Figure, ...], list[str]]:
+    """Return the figures that stay when some go, and the names of all those that go."""
+    gone = dict.fromkeys(names)
     for figure in figures:  # parents come first
-        if gone.intersection(figure.parents):
-            gone.add(figure.name)
-    stay = tuple(f for f in figures if f.name not in gone)
-    return stay, [f.name for f in figures if f.name in gone and f.name != name]
+        if figure.name in gone or not gone.keys().isdisjoint(figure.parents):
+            gone[figure.name] = None
+    return tuple(f for f in figures if f.name not in gone), list(gone)
 
 
-def without_point(figures: tuple[Figure, ...], index: int) -> tuple[tuple[Figure, ...], list[str]]:
-    """Do the same for a point of the plane; the numbers after it become one less."""
-    lost: list[str] = []
-    for name in [f.name for f in figures if f.kind == "point" and f.value == index]:
-        figures, more = without(figures, name)
-        lost += [name, *more]
-    later = {f for f in figures if f.kind == "point" and f.value > index}
-    return tuple(f._replace(value=f.value - 1) if f in later else f for f in figures), lost
+class Construction:
+    """The figures of a state. `places` has points (2,), lines, and radii or corners of the rest."""
+
+    def __init__(self, figures: tuple[Figure, ...], points: Floats, metric: CurvedMetric) -> None:
+        self.figures, self.metric, self._points = figures, metric, points
+        self.by_name = {figure.name: figure for figure in figures}
+
+    @cached_property
+    def places(self) -> dict[str, Any]:
+        """Where each figure is; None for one that is not in the geometry of this K."""
+        found: dict[str, Any] = {}
+        for figure in self.figures:
+            given, place = [found[name] for name in figure.parents], None
+            if not any(one is None for one in given):
+                with suppress(CayleyKleinError):
+                    place = self._place(figure, given)
+            found[figure.name] = place
+        return found
+
+    def _place(self, figure: Figure, given: list[Any]) -> Any:
+        if figure.kind == "ball":
+            return figure.value
+        if figure.kind == "point":
+            x = self._points[int(figure.value)]
+            return x if self.metric.contains(x) else None
+        place = TOOLS[figure.kind][2](*given, self.metric)
+        if figure.kind == "angle":
+            return None if (place[::2] == place[1]).all(axis=1).any() else place
+        return None if figure.kind in POINT_KINDS and not np.isfinite(place).all() else place
+
+    def given(self, figure: Figure) -> list[Any]:
+        return [self.places[name] for name in figure.parents]
+
+    def measure(self, figure: Figure) -> str:
+        place, K, given = self.places[figure.name], self.metric.curvature, self.given(figure)
+        if place is None:
+            if figure.kind == "parallels" and K > 0:
+                return "none: for K > 0 all lines meet"
+            hyperbolic = figure.kind in ("parallels", "horocycle") and K >= 0
+            return "only where K < 0" if hyperbolic else "not in the geometry here"
+        if figure.kind in POINT_KINDS:
+            return f"({place[0]:.3f}, {place[1]:.3f})".replace("-", "\N{MINUS SIGN}")
+        if figure.kind == "segment":
+            return f"length {self.metric.distance(*given):.4f}"
+        if figure.kind in ("circle", "ball"):
+            around, inside = constructions.circle_measures(place, K)
+            flat = f"2πr = {2 * math.pi * place:.4f}, πr² = {math.pi * place**2:.4f}"
+            return f"r = {place:.4f}, circumference {around:.4f}, area {inside:.4f}; {flat}"
+        if figure.kind in ("angle", "bisector"):
+            angle = math.degrees(self.metric.vertex_angle(given[1], given[0], given[2]))
+            return f"{angle:.2f}°" if figure.kind == "angle" else f"halves of {angle / 2:.2f}°"
+        if figure.kind == "polygon":
+            return self._polygon(place).replace("-", "\N{MINUS SIGN}")
+        if figure.kind == "horocycle":
+            return "its centre is at infinity"
+        if figure.kind == "line":
+            return f"through {' and '.join(figure.parents)}"
+        height = abs(float(constructions.distance_to_line(given[1], given[0], self.metric)))
+        if figure.kind != "parallels":
+            return f"{figure.parents[1]} is {height:.4f} from {figure.parents[0]}"
+        if K == 0:
+            return f"one parallel, {height:.4f} away: the two are the same at K = 0"
+        angle = 2 * math.degrees(math.atan(math.exp(-math.sqrt(-K) * height)))
+        return f"two, at {angle:.2f}° to the perpendicular, which is {height:.4f} long"
+
+    def _polygon(self, corners: Floats) -> str:
+        found, n = polygon_measures(corners, self.metric), len(corners)
+        said = f"perimeter {found['perimeter']:.4f}, area {found['area']:.4f}"
+        if "angle_sum" not in found:
+            return f"{said}; its sides cross, so it has no inner angles"
+        total, flat = found["angle_sum"], f"{n - 2}·180°" if n > 3 else "180°"
+        area = f"K·area = {math.degrees(found['curved_area']):.2f}°"
+        less = f"angle sum − {flat} = {math.degrees(total - (n - 2) * math.pi):.2f}°"
+        return f"{said}, angle sum {math.degrees(total):.2f}°; {area}, {less}"
+
+    def draw(self, canvas: Canvas) -> None:
+        names, spots = [], []
+        for figure in self.figures:
+            place = self.places[figure.name]
+            if figure.hidden or place is None:
+                continue
+            if figure.kind in POINT_KINDS:
+                if figure.kind != "point":
+                    canvas.marks(place[None], figure.color, 4.5, "diamond")
+                names.append(figure.name)
+                spots.append(place)
+                continue
+            path = self.path(figure, canvas.view)
+            if figure.kind == "polygon":
+                canvas.rings(path[~np.isnan(path[:, 0])][None], figure.color, 0.12)
+            canvas.line(path, figure.color, 2.0)
+            if figure.kind not in ("polygon", "angle"):  # whose corners have names
+                seen = see_path(canvas.view, path)[0]
+                off = np.abs(seen - canvas.view.middle).max(axis=1)
+                shown = seen[off < 0.9 * canvas.view.half_width]
+                at = shown[int(NAME_AT * len(shown)) :][:1]
+                canvas.put(Shape("words", at, figure.color, text=(figure.name,)))
+        if names:
+            seen = canvas.view.to_screen(np.stack(spots))
+            canvas.put(Shape("words", seen, "ink", text=tuple(names)))
+
+    def path(self, figure: Figure, view: View) -> Floats:
+        """Return a figure that is not a point as a polyline in x."""
+        place, given, metric = self.places[figure.name], self.given(figure), self.metric
+        if figure.kind == "segment":
+            return sample_segments(view, given[0][None], given[1][None])
+        if figure.kind in LINE_KINDS:
+            return outlines.line_path(metric, place, ON_LINE)
+        if figure.kind == "parallels":
+            return chain(outlines.line_path(metric, line, ON_LINE) for line in place)
+        if figure.kind in ("circle", "ball"):
+            return np.asarray(outlines.spheres(metric, given[0][None], place, AROUND_CIRCLE)[0])
+        if figure.kind == "polygon":
+            return sample_segments(view, place, np.roll(place, -1, axis=0))
+        return self._arc(*place) if figure.kind == "angle" else np.asarray(place)
+
+    def _arc(self, p: Floats, x: Floats, q: Floats) -> Floats:
+        C = np.linalg.cholesky(metric_tensor(x, self.metric))
+        a, b = (np.asarray(self.metric.log(x, end)) @ C for end in (p, q))
+        turn = math.atan2(a[0] * b[1] - a[1] * b[0], float(a @ b))
+        angle = math.atan2(a[1], a[0]) + turn * np.linspace(0, 1, 33)
+        radius = CORNER * min(np.linalg.norm(a), np.linalg.norm(b))
+        steps = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ np.linalg.inv(C)
+        return np.asarray(self.metric.exp(x, steps))
+
+    def nearest(self, spot: Floats, view: View, reach: float, needed: str) -> str | None:
+        """Return the name of the point or the line that is nearest to a place on the screen."""
+        best, least = None, reach
+        for figure in self.figures:
+            place = self.places[figure.name]
+            if place is None or figure.hidden or not figure.fits(needed):
+                continue
+            if needed == "P":
+                gap = float(np.linalg.norm(view.to_screen(place) - spot))
+            else:
+                gap = _gap(np.concatenate(see_path(view, self.path(figure, view))), spot)
+            if gap < least:
+                best, least = figure.name, gap
+        return best
+
+
+def _gap(path: Floats, spot: Floats) -> float:
+    """Return the distance of a spot from a polyline on the screen."""
+    a, step = path[:-1], np.diff(path, axis=0)
+    square = np.maximum(np.einsum("ij,ij->i", step, step), np.finfo(float).tiny)
+    t = np.clip(np.einsum("ij,ij->i", spot - a, step) / square, 0, 1)
+    return float(np.nanmin(np.linalg.norm(a + t[:, None] * step - spot, axis=1), initial=math.inf))
+
+
+def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
+    """Return perimeter and area, and, where no sides cross, the sum of the inner angles.
+
+    The area comes from triangles, the angles from the corners: that K·area is the angle sum less
+    (n - 2)π is Gauss and Bonnet's theorem, not how either is computed.
+    """
+    after, K = np.roll(corners, -1, axis=0), metric.curvature
+    y = conformal.ConformalPlane(metric, corners[0]).from_points(corners)
+    signed = float(conformal.signed_areas(y[0], y[1:-1], y[2:], K).sum())
+    found = {"perimeter": float(np.sum(metric.distance(corners, after))), "area": abs(signed)}
+    if _sides_cross(corners, after):
+        return found
+    ahead, behind = (conformal.difference(np.roll(y, shift), y, K) for shift in (-1, 1))
+    inner = np.angle(behind * np.conj(ahead)) * math.copysign(1, signed) % (2 * math.pi)
+    return found | {"angle_sum": float(inner.sum()), "curved_area": K * abs(signed)}
+
+
+def _sides_cross(p: Floats, q: Floats) -> bool:
+    """Say whether two sides that are not neighbours have a point in common."""
+    along, n = (q - p)[:, None], len(p)
+
+    def sides(x: Floats) -> Floats:  # of x[j] seen along side i
+        off = x - p[:, None]
+        return np.sign(along[..., 0] * off[..., 1] - along[..., 1] * off[..., 0])
+
+    parts = sides(p[None]) * sides(q[None]) <= 0
+    gap = (np.arange(n) - np.arange(n)[:, None]) % n
+    return bool((parts & parts.T & (gap > 1) & (gap < n - 1)).any())

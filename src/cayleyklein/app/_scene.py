@@ -8,9 +8,8 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._construct import Construction
+from cayleyklein.app._figures import Construction
 from cayleyklein.app._state import LAYERS, PlaneState, plural
-from cayleyklein.app._tiling import clipped
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary, CayleyKleinVoronoi, equivalent_balls
 from cayleyklein.geometry import constructions, measure, proximity_planes
@@ -23,7 +22,7 @@ N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
 LINE_POINTS, GEODESIC_MARKS = 65, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
-TILE_POINTS = 12  # along each side of a tile
+TILE_POINTS, LOWEST = 12, 1e-3  # along each side of a tile; height of a lift that is drawn
 DASHED_TO = 20.0  # largest coordinate of the power diagram
 MOST_CIRCLES = 120  # points up to which the power diagram is drawn
 AROUND = 10  # points around a dragged one, times the order, that order k is drawn from
@@ -63,8 +62,7 @@ class Drafter:
 
     def __init__(self, state: PlaneState, moving: int | None = None) -> None:
         self.state, self.metric, self._moving = state, state.metric, moving
-        x, self.labelled = state.coordinates, "regions" in state.shown
-        self.inside = np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
+        self.inside, self.labelled = state.inside, "regions" in state.shown
         self.tone: str = self.metric.geometry
 
     @cached_property
@@ -246,7 +244,7 @@ class Drafter:
         if self.state.tiling is None:
             return
         corners, depths = self.state.tiling.placed(self.metric)
-        whole = (corners[..., 2] > 1e-3).all(axis=1)
+        whole = (corners[..., 2] > LOWEST).all(axis=1)
         x = corners[whole][..., :2] / corners[whole][..., 2:]
         t = np.arange(TILE_POINTS)[:, None] / TILE_POINTS
         sides = x[:, :, None] + t * (np.roll(x, -1, axis=1) - x)[:, :, None]
@@ -254,9 +252,16 @@ class Drafter:
         for shade in range(3):
             mine = depths[whole] % 3 == shade
             canvas.rings(rings[mine], self.tone, 0.05 + 0.09 * shade)
-        ends = clipped(corners.reshape(-1, 3), np.roll(corners, -1, axis=1).reshape(-1, 3))
-        _, once = np.unique((ends[0] + ends[1]).round(5), axis=0, return_index=True)
-        canvas.segments(ends[0][once], ends[1][once], self.tone, 1.2)
+        # edges, cut at the elliptic equator; without those beyond
+        ends = np.stack([corners, np.roll(corners, -1, axis=1)]).reshape(2, -1, 3)
+        ends = ends[:, (ends[..., 2] > LOWEST).any(axis=0)]
+        a, b = ends[..., 2] - LOWEST
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cut = ends[0] + (a / (a - b))[:, None] * (ends[1] - ends[0])
+        ends = np.where(ends[..., 2:] > LOWEST, ends, cut)
+        ends = ends[..., :2] / ends[..., 2:]
+        _, once = np.unique(ends.sum(axis=0).round(5), axis=0, return_index=True)
+        canvas.segments(*ends[:, once], self.tone, 1.2)
 
     def _draw_power(self, canvas: Canvas) -> None:
         """Draw the equivalent balls, and the power diagram that they alone give (paper §3.1)."""

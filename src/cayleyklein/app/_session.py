@@ -8,24 +8,25 @@ from typing import Any, get_origin
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_choice
-from cayleyklein.app import _state
-from cayleyklein.app._figures import without_point
+from cayleyklein._validation import as_choice, as_real
+from cayleyklein.app import _figures, _state
+from cayleyklein.app._figures import TOOLS, Figure
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
 from cayleyklein.app._state import RANGES, PlaneState, rounded_point
-from cayleyklein.app._tools import Toolbox
 from cayleyklein.app._views import View
 from cayleyklein.app._worksheets import SHEETS, check_sheet
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.geometry import constructions
 from cayleyklein.plotting.paths import sample_segments, see_path
 from cayleyklein.plotting.shapes import Shape
 
 NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
 VALUE_NAMES = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
 LARGEST_VALUE = 2**31  # largest number in a command
+PROMPTS = {"P": "a point, or empty ground for a new one", "L": "a line or a segment"}
 
 
-def run_command(session: Any, command: Any) -> Any:
+def run_command(session: Any, command: Any) -> None:
     """Do a command by the method do_NAME; each value must be of the type in its signature."""
     name = command.get("do") if isinstance(command, dict) else None
     action = getattr(session, f"do_{name}", None)
@@ -43,7 +44,7 @@ def run_command(session: Any, command: Any) -> Any:
                 said = VALUE_NAMES.get(kind, "an object")
                 raise InvalidInputError(f"{key} must be {said}; got {str(value)[:20]!r}.")
             values[key] = kind(value)
-    return action(**values)
+    action(**values)
 
 
 def run_commands(session: Any, commands: list[Any]) -> list[str]:
@@ -56,9 +57,8 @@ def run_commands(session: Any, commands: list[Any]) -> list[str]:
     return []
 
 
-class PlaneSession(Toolbox):
+class PlaneSession:
     def __init__(self, query: str = "") -> None:
-        super().__init__()
         self.errors: list[str] = []
         try:
             self.state = PlaneState.from_query(query)
@@ -68,8 +68,11 @@ class PlaneSession(Toolbox):
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
         self._moving: int | None = None
-        self.verdict: tuple[bool, str] | None = None
+        self._held: tuple[PlaneState, Floats] | None = None
         self._pointer: tuple[str, list[Any]] | None = None
+        self.verdict: tuple[bool, str] | None = None
+        self.said: list[str] = []
+        self.tool, self.picked = "hand", list[str]()
 
     def view(self, index: int = 0) -> View:
         return self.drafter.view(self.state.charts[-1 if index else 0])
@@ -81,8 +84,7 @@ class PlaneSession(Toolbox):
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
-        before = self.state
-        self._pointer = None
+        before, self._pointer = self.state, None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
             self.errors, self.said, self.verdict = [], [], None
         self.errors += run_commands(self, commands)
@@ -119,6 +121,23 @@ class PlaneSession(Toolbox):
             "points": scene.points, "away": scene.away.astype(np.int8), "handles": scene.handles,
         }  # fmt: skip
 
+    def tool_answer(self) -> dict[str, Any]:
+        needed, prompt = self._needed(), ""
+        names = [f.name for f in self.state.objects if needed and f.fits(needed)]
+        if needed:
+            start = f" {', '.join(self.picked)}: then" if self.picked else ": choose"
+            prompt = f"{TOOLS[self.tool][0]}{start} {PROMPTS[needed]}."
+            if self.tool == "polygon" and len(self.picked) > 2:
+                prompt += f" Choose {self.picked[0]} again to end."
+        return {"name": self.tool, "prompt": prompt, "candidates": names, "needs": needed}
+
+    def objects_answer(self) -> list[dict[str, Any]]:
+        made = self.drafter.construction
+        return [
+            figure._asdict() | {"title": TOOLS[figure.kind][0], "measure": made.measure(figure)}
+            for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS)
+        ]
+
     def do_set(self, values: dict[str, Any]) -> None:
         self.state = self.state.with_parts(values)
 
@@ -141,11 +160,14 @@ class PlaneSession(Toolbox):
 
     def do_delete(self) -> None:
         points, first = self.state.points, self.state.chosen[0]
-        objects, lost = without_point(self.state.objects, first)
+        gone = [f.name for f in self.state.objects if f.kind == "point" and f.value == first]
+        objects, lost = _figures.without(self.state.objects, *gone)
+        later = [f.kind == "point" and f.value > first for f in objects]
+        renumbered = zip(objects, later, strict=True)
+        objects = tuple(f._replace(value=f.value - is_later) for f, is_later in renumbered)
         kept = points[:first] + points[first + 1 :]
         self.state, self.picked = replace(self.state, points=kept, objects=objects), []
-        if lost:
-            self.tell_lost(f"Point {first + 1}", lost)
+        self._tell_lost(f"Point {first + 1}", lost)
 
     def do_scatter(self, n: int, seed: int) -> None:
         points = _state.scatter(min(max(n, 1), _state.MAX_POINTS), abs(seed))
@@ -169,10 +191,12 @@ class PlaneSession(Toolbox):
         self._moving = index if dragged else None
         place = self.view(view).from_screen([x, y], far_side=far)
         self._put(index, place, self.state.points[index].label)
-        self._read(self.state.coordinates[index], f"point {index + 1}", index)
-        told = self.dependent_measures(index)
-        if told and self._pointer:
-            self._pointer = told, self._pointer[1]
+        said, shapes = self._read(self.state.coordinates[index], f"point {index + 1}", index)
+        made, figures = self.drafter.construction, self.state.objects
+        names = {f.name for f in figures if f.kind == "point" and f.value == index}
+        mine = [f for f in figures if names & set(f.parents) and f.kind not in _figures.POINT_KINDS]
+        told = "; ".join(f"{f.name}: {made.measure(f)}" for f in mine[-2:])
+        self._pointer = told or said, shapes
         if index not in self.state.chosen:
             self.do_choose(index)
 
@@ -205,21 +229,19 @@ class PlaneSession(Toolbox):
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 
     def do_hover(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        state, first = self.state, self.state.chosen[0]
+        state, first, looking = self.state, self.state.chosen[0], self.view(view)
         if not math.isnan(x + y):
-            looking = self.view(view)
+            self._pointer = "Outside the geometry: no real distances here.", []
             if looking.holds([x, y]):
-                self._read(looking.from_screen([x, y]), "x")
-            else:
-                self._pointer = "Outside the geometry: no real distances here.", []
+                self._pointer = self._read(looking.from_screen([x, y]), "x")
         elif not state.points:
             self._pointer = "There are no points yet.", []
-        elif not self.drafter.inside[first]:
+        elif not state.inside[first]:
             self._pointer = f"Point {first + 1} is outside the geometry: no real distances.", []
         else:
-            self._read(state.coordinates[first], f"point {first + 1}", first)
+            self._pointer = self._read(state.coordinates[first], f"point {first + 1}", first)
 
-    def _read(self, x: Floats, name: str, but: int | None = None) -> None:
+    def _read(self, x: Floats, name: str, but: int | None = None) -> tuple[str, list[Any]]:
         state = self.state
         distances = np.asarray(state.metric.distance(state.coordinates, x, outside="inf"))
         if but is not None:
@@ -235,12 +257,143 @@ class PlaneSession(Toolbox):
             dot = Shape("marks", view.to_screen(x[None]), "ink", 3.0)
             paths = (Shape("line", path, "ink", 1.0, (2, 2)) for path in seen)
             shapes.append([shape._asdict() for shape in (*paths, dot)])
-        self._pointer = said, shapes
+        return said, shapes
+
+    def do_leave(self) -> None:
+        self._pointer = "", []
+
+    def _needed(self) -> str:
+        """Return "P" or "L" for what the tool takes next, or nothing."""
+        if self.tool not in TOOLS:
+            return ""
+        return _figures.needs_of(self.tool, len(self.picked) + 1)[len(self.picked)]
+
+    def do_tool(self, name: str) -> None:
+        self.tool = as_choice(name[:20], "tool", ("hand", "move", "turn", *TOOLS))
+        self.picked = []
+
+    def do_pick(self, x: float, y: float, view: int, reach: float) -> None:
+        """Take what is at a place of the drawing for the tool, or a new point there."""
+        needed, looking, spot = self._needed(), self.view(view), np.array([x, y])
+        if not needed:
+            return
+        found = self.drafter.construction.nearest(spot, looking, abs(reach), needed)
+        if found is None and needed == "L":
+            raise InvalidInputError("There is no line here; choose a line or a segment.")
+        if found is None:
+            if not looking.holds(spot):
+                raise InvalidInputError("This is outside the geometry.")
+            seen = np.linalg.norm(looking.to_screen(self.state.coordinates) - spot, axis=1)
+            if not (seen < abs(reach)).any():
+                self.do_add(x, y, view)
+                seen = np.append(seen, -1)
+            found = self._name_point(int(np.argmin(seen)))
+        self._take(found)
+
+    def do_take(self, name: str = "") -> None:
+        """Take a figure by its name, or the chosen point."""
+        needed = self._needed()
+        if not needed:
+            return
+        if not name and self.state.points and needed == "P":
+            name = self._name_point(self.state.chosen[0])
+        figure = self.drafter.construction.by_name.get(name)
+        if figure is None or not figure.fits(needed):
+            raise InvalidInputError(f"Choose {PROMPTS[needed]}.")
+        self._take(name)
+
+    def _name_point(self, index: int) -> str:
+        for figure in self.state.objects:
+            if figure.kind == "point" and figure.value == index:
+                return figure.name
+        return self._construct(Figure("point", "", value=index))
+
+    def _take(self, name: str) -> None:
+        ends = self.tool == "polygon" and self.picked[:1] == [name]
+        if not ends:
+            if name in self.picked:
+                raise InvalidInputError(f"{name} is taken already; choose another.")
+            self.picked.append(name)
+        picked, needed = self.picked, TOOLS[self.tool][1]
+        if self.tool == "point":
+            self.picked = []
+        elif (len(picked) == len(needed) and needed != "P*") or (ends and len(picked) > 2):
+            self.picked = []
+            radius = self.state.radius if self.tool == "ball" else 0.0
+            self._construct(Figure(self.tool, "", tuple(picked), value=radius))
+
+    def _construct(self, figure: Figure) -> str:
+        figures, taken = self.state.objects, self.drafter.construction.by_name
+        if len(figures) >= _figures.MOST_FIGURES:
+            raise InvalidInputError(f"{_figures.MOST_FIGURES} objects are the most of a page.")
+        name = "".join(figure.parents)[:12] if figure.kind == "polygon" else ""
+        if not name or name in taken:
+            name = _figures.new_name(figure.kind, taken)
+        figure = _figures.checked(figure._replace(name=name), taken)
+        self.state = replace(self.state, objects=(*figures, figure))
+        if figure.kind != "point":
+            self.said.append(f"{name}: {self.drafter.construction.measure(figure)}")
+        return name
+
+    def do_figure(self, name: str, part: str, value: str) -> None:
+        """Change the name, colour, radius or visibility of a figure."""
+        figures, found = self.state.objects, self.drafter.construction.by_name
+        if name not in found:
+            raise InvalidInputError(f"There is no object {name[:20]!r}.")
+        new: Any = value
+        if part == "name":
+            _figures.check_figure_name(value, set(found) - {name})
+            pairs = ((f, (value if p == name else p for p in f.parents)) for f in figures)
+            figures = tuple(f._replace(parents=tuple(parents)) for f, parents in pairs)
+        elif part == "color":
+            as_choice(value[:20], "color", tuple(_figures.FIGURE_COLORS))
+        elif part == "hidden":
+            new = value == "1"
+        elif part == "value" and found[name].kind == "ball":
+            (radius,) = _figures.read_numbers(value, "radius", 1)
+            new = as_real(radius, "radius", "(0, 20]")
+        else:
+            raise InvalidInputError(f"{part[:20]!r} of {name} cannot be changed.")
+        changed = (f._replace(**{part: new}) if f.name == name else f for f in figures)
+        self.state = replace(self.state, objects=tuple(changed))
+
+    def do_remove(self, name: str) -> None:
+        objects, lost = _figures.without(self.state.objects, name)
+        self.state, self.picked = replace(self.state, objects=objects), []
+        self._tell_lost(name, lost[1:])
+
+    def _tell_lost(self, name: str, lost: list[str]) -> None:
+        if lost:
+            self.said.append(f"{name} is gone, and with it {', '.join(lost)}. Undo brings it back.")
+
+    def do_tile(self, p: int, q: int, depth: int, edge: float) -> None:
+        """Lay a tiling {p, q}, or none for p = 0; an edge of 0 keeps K where it can."""
+        if not p:
+            self.state = replace(self.state, tiling=None)
+            return
+        tiling = self.state.tiling or _state.Tiling(p, q)
+        tiling = tiling._replace(p=p, q=q, depth=depth, edge=edge or 0.5)
+        if not edge:
+            K = self.state.curvature
+            K = K if np.sign(K) == tiling.sign else 0.6 * tiling.sign
+            tiling = tiling.at_curvature(K) or tiling
+        self.do_set({"tiling": tiling.text})
+
+    def do_shift(self, x: float, y: float, view: int, begin: bool) -> None:
+        """Move the space by the isometry of a drag: along it, or around the chosen point."""
+        place = self.view(view).from_screen([x, y])
+        if begin or self._held is None:
+            self._held = self.state, place
+        state, start = self._held
+        if self.tool == "turn" and state.points:
+            pivot = state.coordinates[state.chosen[0]]
+            angle = constructions.turn_between(pivot, start, place, state.metric)
+            move = constructions.rotation_about(pivot, angle, state.metric)
+        else:
+            move = np.asarray(state.metric.transvection(start, place))
+        self.state = state.moved(move)
 
     def do_check(self, sheet: int, answer: str = "") -> None:
         if not 0 <= sheet < len(SHEETS):
             raise InvalidInputError(f"There is no worksheet {sheet + 1}.")
         self.verdict = check_sheet(sheet, self.drafter.construction, answer)
-
-    def do_leave(self) -> None:
-        self._pointer = "", []

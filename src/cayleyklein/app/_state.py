@@ -1,4 +1,11 @@
-"""The state of the plane page: one value that fits into an address."""
+"""The state of the plane page: one value that fits into an address; and regular tilings {p, q}.
+
+Of those, q polygons of p sides are around each corner. In a triangle of a tile's centre, the middle
+of an edge and a corner the angles are π/p, π/2 and π/q. So with c = cos or cosh of a length times
+√|K|, by the sign of 1/p + 1/q - 1/2, and an edge that fixes K,
+
+    c(edge/2) = cos(π/p)/sin(π/q),    c(apothem) = cos(π/q)/sin(π/p).
+"""
 
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -8,12 +15,14 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
+from scipy.spatial import cKDTree
 
-from cayleyklein._typing import Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_choice
 from cayleyklein.app._figures import Figure, read_figures, read_numbers
-from cayleyklein.app._tiling import Tiling, read_tiling
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import apply_collineation, constructions
+from cayleyklein.geometry.lifts import cosine, sine
 from cayleyklein.metrics import CurvedMetric
 
 CHART_NAMES = {
@@ -21,17 +30,11 @@ CHART_NAMES = {
     "hemisphere": "Hemisphere", "hyperboloid": "Hyperboloid",
 }  # fmt: skip
 LAYERS = {  # and their names in a description
-    "cells": "Voronoi cells",
-    "regions": "decision regions",
-    "lit": "the cell of the chosen point",
-    "delaunay": "Delaunay triangulation",
-    "geodesics": "geodesics",
-    "bisector": "bisector",
-    "cross": "cross-ratio",
-    "balls": "balls",
-    "conic": "conic handles",
-    "power": "power diagram",
-}
+    "cells": "Voronoi cells", "regions": "decision regions", "lit": "the cell of the chosen point",
+    "delaunay": "Delaunay triangulation", "geodesics": "geodesics", "bisector": "bisector",
+    "cross": "cross-ratio", "balls": "balls", "conic": "conic handles", "power": "power diagram",
+}  # fmt: skip
+MOST_TILES = 1500
 MAX_POINTS = 2000
 LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
 RANGES = {  # lowest and highest value of every number; turn and tilt are of the camera
@@ -47,6 +50,103 @@ CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
 def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+class Tiling(NamedTuple):
+    p: int
+    q: int
+    depth: int = 4
+    edge: float = 1.0
+    x: float = 0.0
+    y: float = 0.0
+    turn: float = 0.0
+
+    @property
+    def text(self) -> str:
+        return ",".join(f"{value:.6f}".rstrip("0").rstrip(".") for value in self)
+
+    @property
+    def sign(self) -> int:
+        return int(np.sign(2 * (self.p + self.q) - self.p * self.q))
+
+    def at_curvature(self, K: float) -> "Tiling | None":
+        """Return the tiling with the edge that it has at K, or None where there is none."""
+        if np.sign(K) != self.sign:
+            return None
+        edge = self.unit_edge / math.sqrt(abs(K)) if K else self.edge
+        return read_tiling(self._replace(edge=edge).text)
+
+    @property
+    def unit_edge(self) -> float:
+        """The edge where |K| = 1; the least on the page, as |K| ≤ 1."""
+        return 2 * self._length(self.p, self.q)
+
+    def _length(self, p: int, q: int) -> float:
+        ratio = math.cos(math.pi / p) / math.sin(math.pi / q)
+        return math.acos(ratio) if self.sign > 0 else math.acosh(max(ratio, 1.0))
+
+    @property
+    def curvature(self) -> float:
+        return self.sign * (self.unit_edge / self.edge) ** 2 if self.sign else 0.0
+
+    def placed(self, metric: CurvedMetric) -> tuple[Floats, Floats]:
+        """Return homogeneous points (n, p, 3) of x, and the depths (n,) of the tiles."""
+        K = self.curvature
+        flat = self.edge / 2 / math.tan(math.pi / self.p)
+        apothem = self._length(self.q, self.p) / math.sqrt(abs(K)) if K else flat
+        k, c, s = math.sqrt(abs(K)), float(cosine(apothem, K)), float(sine(apothem, K))
+        turn = 2 * math.pi * np.arange(self.p) / self.p
+        u = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        # reflections I - 2 N lᵀ in the edges, l = (c u, -s), N = (c u, -K s)
+        line, normal = (np.column_stack([c * u, np.full(self.p, -h)]) for h in (s, K * s))
+        mirrors = np.eye(3) - 2 * normal[:, :, None] * line[:, None, :]
+        # a corner is at the edge's middle and half an edge along it, turned by π/p
+        across = math.tan(math.pi / self.p) * s
+        half = np.stack([s * u[:, 0] - across * u[:, 1], s * u[:, 1] + across * u[:, 0]], axis=1)
+        first = np.column_stack([half, np.full(self.p, c)])
+        scale = np.array([1.0, 1.0, 1 / k if k else 0.0])  # so that chords tell tiles apart
+        tiles = layer = np.eye(3)[None]
+        depths = np.zeros(1)
+        for number in range(1, self.depth):
+            fresh = (layer[:, None] @ mirrors[None]).reshape(-1, 3, 3)
+            centers = fresh[:, :, 2] * scale
+            tree = cKDTree(np.concatenate([tiles[:, :, 2] * scale, centers]))
+            near = tree.query_ball_point(centers, apothem / 2)
+            new = [i for i, found in enumerate(near) if min(found) == len(tiles) + i]
+            layer = fresh[new]
+            if not len(layer) or len(tiles) + len(layer) > MOST_TILES:
+                break
+            tiles = np.concatenate([tiles, layer])
+            depths = np.append(depths, np.full(len(layer), float(number)))
+        to_x = np.eye(3)
+        to_x[:2, :2], to_x[:2, 2] = metric.inverse_factor, metric.center
+        corners = first @ np.swapaxes(tiles, 1, 2)
+        return np.asarray(corners @ (self._place(metric) @ to_x).T), depths
+
+    def _place(self, metric: CurvedMetric) -> Floats:
+        at = np.array([self.x, self.y])
+        turned = constructions.rotation_about(metric.center, math.radians(self.turn), metric)
+        return np.asarray(metric.transvection(metric.center, at) @ turned)
+
+    def moved(self, metric: CurvedMetric, move: Floats) -> "Tiling":
+        """Return the tiling after an isometry: its centre, and how far it is turned there."""
+        whole, step = move @ self._place(metric), metric.points(np.array([0.1, 0.0]))
+        at, ahead = apply_collineation(whole, np.stack([metric.center, step]))
+        back = apply_collineation(metric.transvection(at, metric.center), ahead)
+        angle = constructions.turn_between(metric.center, step, np.asarray(back), metric)
+        return self._replace(x=float(at[0]), y=float(at[1]), turn=math.degrees(angle))
+
+
+def read_tiling(text: str) -> Tiling | None:
+    if not text:
+        return None
+    numbers = read_numbers(text, "tiling, p,q,depth,edge,", min(max(text.count(",") + 1, 4), 7))
+    p, q, depth = (int(number) for number in numbers[:3])
+    found = Tiling(p, q, depth, *(round(number, 6) for number in numbers[3:]))
+    if not (min(p, q) >= 3 and max(p, q) <= 12 and 1 <= depth <= 8 and max(map(abs, found)) <= 180):
+        said = "p and q from 3 to 12 and a depth from 1 to 8"
+        raise InvalidInputError(f"tiling must have {said}; got {text[:30]!r}.")
+    return found._replace(edge=max(found.edge, math.ceil(1e6 * found.unit_edge) / 1e6, 0.1))
 
 
 class Generator(NamedTuple):
@@ -105,6 +205,11 @@ class PlaneState:
     def labels(self) -> Ints:
         return np.array([point.label for point in self.points], dtype=np.intp)
 
+    @cached_property
+    def inside(self) -> Bools:
+        x = self.coordinates
+        return np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
+
     def __post_init__(self) -> None:
         if len(self.points) > MAX_POINTS:
             raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
@@ -118,13 +223,26 @@ class PlaneState:
         object.__setattr__(self, "chosen", (first, second))
 
     def with_parts(self, parts: Mapping[str, Any]) -> Self:
-        values: dict[str, Any] = {n: PARSERS[n](v) for n, v in parts.items() if n in PARSERS}
+        values: dict[str, Any] = {n: PARSERS[n](str(v)) for n, v in parts.items() if n in PARSERS}
         tiling = values.get("tiling", self.tiling)
         if tiling and "curvature" in values and "tiling" not in values:
             tiling = values["tiling"] = tiling.at_curvature(values["curvature"])
         if tiling:
             values["curvature"] = tiling.curvature
         return replace(self, **values)
+
+    def moved(self, move: Floats) -> Self:
+        """Return the state whose points inside the geometry are moved by an isometry."""
+        x, inside = self.coordinates.copy(), self.inside
+        lifted = np.column_stack([x, np.ones(len(x))]) @ move.T
+        beyond = inside & (lifted[:, 2] * LARGEST_COORDINATE < np.abs(lifted[:, :2]).max(axis=1))
+        if beyond.any():
+            number = int(np.argmax(beyond)) + 1
+            raise InvalidInputError(f"Point {number} would leave the page; move it by less.")
+        x[inside] = lifted[inside, :2] / lifted[inside, 2:]
+        points = (rounded_point(u, v, p.label) for (u, v), p in zip(x, self.points, strict=True))
+        tiling = self.tiling and self.tiling.moved(self.metric, move)
+        return replace(self, points=tuple(points), tiling=tiling)
 
     @classmethod
     def of_metric(cls, metric: CurvedMetric, **values: Any) -> Self:
@@ -182,9 +300,9 @@ class PlaneState:
         return cls(points=DEFAULT_POINTS).with_parts(dict(parse_qsl(query, keep_blank_values=True)))
 
 
-def _in_range(name: str, value: Any) -> float | int:
+def _in_range(name: str, text: str) -> float | int:
     low, high = RANGES[name]
-    (number,) = read_numbers(str(value), name, 1)
+    (number,) = read_numbers(text, name, 1)
     if not low <= number <= high:
         raise InvalidInputError(f"{name} must be between {low:g} and {high:g}; got {number:g}.")
     if name == "order":
@@ -216,22 +334,20 @@ def scatter(n: int, seed: int) -> tuple[Generator, ...]:
     return tuple(rounded_point(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
 
 
-def _choices(name: str, known: Collection[str]) -> Callable[[Any], Any]:
-    return lambda value: as_choice(str(value)[:20], name, tuple(known))
+def _choices(name: str, known: Collection[str]) -> Callable[[str], str]:
+    return lambda text: as_choice(text[:20], name, tuple(known))
 
 
-PARSERS: dict[str, Callable[[Any], Any]] = {  # parts of a state from the texts of an address
+PARSERS: dict[str, Callable[[str], Any]] = {  # parts of a state from the texts of an address
     "chart": _choices("chart", CHART_NAMES),
     "second": _choices("second", ("", *CHART_NAMES)),
-    "shown": lambda text: frozenset(
-        map(_choices("shown", LAYERS), filter(None, str(text).split(",")))
-    ),
-    "chosen": lambda text: tuple(int(i) for i in read_numbers(str(text), "chosen", 2)),
+    "shown": lambda text: frozenset(map(_choices("shown", LAYERS), filter(None, text.split(",")))),
+    "chosen": lambda text: tuple(int(i) for i in read_numbers(text, "chosen", 2)),
     "points": lambda text: tuple(
-        rounded_point(*read_numbers(row, "points", 3)) for row in filter(None, str(text).split(";"))
+        rounded_point(*read_numbers(row, "points", 3)) for row in filter(None, text.split(";"))
     ),
-    "tiling": lambda text: read_tiling(str(text)),
-    "objects": lambda text: read_figures(str(text)),
+    "tiling": read_tiling,
+    "objects": read_figures,
 }
 PARSERS |= {name: partial(_in_range, name) for name in RANGES}
 DEFAULT_POINTS = scatter(28, seed=3)

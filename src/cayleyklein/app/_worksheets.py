@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cayleyklein.app._construct import Construction, polygon_measures
-from cayleyklein.app._figures import LINE_KINDS, Figure
+from cayleyklein.app._figures import LINE_KINDS, Construction, Figure, polygon_measures
 from cayleyklein.geometry import constructions
 
 SHEETS = json.loads((Path(__file__).parent / "static" / "worksheets.json").read_text("utf-8"))
@@ -23,33 +22,29 @@ Found = tuple[str, dict[str, Any]]
 def check_sheet(index: int, made: Construction, answer: str) -> tuple[bool, str]:
     """Return whether a worksheet is solved, and what is said to it."""
     key, numbers = CHECKS[index](made, answer)
-    text: str = SHEETS[index]["answers"][key]
-    said = text.format(K=made.metric.curvature, **numbers)
+    said = SHEETS[index]["answers"][key].format(K=made.metric.curvature, **numbers)
     return key == "right", said.replace("= -", "= \N{MINUS SIGN}")
 
 
 def _angle_sum(made: Construction, answer: str) -> Found:
-    found = [corners for _, corners in _placed(made, "polygon") if len(corners) == 3]
+    found = _polygons(made, 3)
     if not found:
         return "none", {}
-    measured = polygon_measures(found[0], made.metric)
-    total = math.degrees(measured["angle_sum"])
-    numbers = {"total": total, "missing": math.degrees(measured["curved_area"])}
+    total, missing = (math.degrees(found[0][name]) for name in ("angle_sum", "curved_area"))
+    numbers = {"total": total, "missing": missing}
     if abs(total - WANTED_SUM) <= 1:
         return "right", numbers
     return "larger" if (total > WANTED_SUM) == (made.metric.curvature < 0) else "smaller", numbers
 
 
 def _parallels(made: Construction, answer: str) -> Found:
-    lines = dict(_placed(made, *LINE_KINDS))
-    first, K = next(iter(lines), None), made.metric.curvature
-    if first is None or "P" not in made.by_name:
+    lines, K = dict(_placed(made, *LINE_KINDS)), made.metric.curvature
+    if not lines or "P" not in made.by_name:
         return "gone", {}
-    others = [figure for figure in lines if "P" in figure.parents and figure != first]
-    missing = [
-        figure.name for figure in others
-        if np.isnan(constructions.meet(lines[first], lines[figure], made.metric)).all()
-    ]  # fmt: skip
+    first, *others = lines
+    others = [figure for figure in others if "P" in figure.parents]
+    meets = {f.name: constructions.meet(lines[first], lines[f], made.metric) for f in others}
+    missing = [name for name, place in meets.items() if np.isnan(place).all()]
     if not missing:
         return ("elliptic" if K > 0 else "meets") if others else "none", {}
     if K == 0:
@@ -70,18 +65,13 @@ def _circles(made: Construction, answer: str) -> Found:
 
 
 def _squares(made: Construction, answer: str) -> Found:
-    found = [corners for _, corners in _placed(made, "polygon") if len(corners) == 4]
+    found = _polygons(made, 4)
     if not found:
         return "gone", {}
-    total = polygon_measures(found[0], made.metric).get("angle_sum", math.nan)
-    angle = math.degrees(total) / 4
+    angle = math.degrees(found[0].get("angle_sum", math.nan)) / 4
     if not abs(angle - 90) < 0.5:
         return "wrong", {"angle": angle}
     return "right" if abs(made.metric.curvature) <= 0.02 else "small", {}
-
-
-def _which(made: Construction, answer: str) -> Found:
-    return "right" if answer == "voronoi" else "wrong", {}
 
 
 def _placed(made: Construction, *kinds: str) -> list[tuple[Figure, Any]]:
@@ -89,6 +79,12 @@ def _placed(made: Construction, *kinds: str) -> list[tuple[Figure, Any]]:
     return [(figure, place) for figure, place in found if place is not None]
 
 
+def _polygons(made: Construction, n: int) -> list[dict[str, float]]:
+    found = (corners for _, corners in _placed(made, "polygon") if len(corners) == n)
+    return [polygon_measures(corners, made.metric) for corners in found]
+
+
 CHECKS: tuple[Callable[[Construction, str], Found], ...] = (
-    _angle_sum, _parallels, _circles, _squares, _which,
+    _angle_sum, _parallels, _circles, _squares,
+    lambda made, answer: ("right" if answer == "voronoi" else "wrong", {}),
 )  # fmt: skip

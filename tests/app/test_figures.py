@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cayleyklein.app._construct import Construction, polygon_measures
 from cayleyklein.app._exports import plane_json, plane_svg
-from cayleyklein.app._figures import TOOLS, Figure, read_figures
+from cayleyklein.app._figures import (
+    TOOLS,
+    Construction,
+    Figure,
+    polygon_measures,
+    read_figures,
+)
 from cayleyklein.app._scene import Drafter
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, PlaneState
-from cayleyklein.app._tools import moved_state
 from cayleyklein.app._worksheets import CHECKS, SHEETS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
@@ -82,7 +86,7 @@ def test_what_is_measured_is_the_same_after_an_isometry(K, start, end, angle):
     turn = constructions.rotation_about(state.coordinates[1], angle, state.metric)
     for H in (move, turn):
         try:
-            moved = moved_state(state, H)
+            moved = state.moved(H)
         except InvalidInputError as error:
             assert "leave the page" in str(error)  # noqa: PT017
             continue
