@@ -73,7 +73,7 @@ CALLS = {
         {name: points(point) for name, point in COLLINEAR.items()},
     ),
     "CrossRatioDisplay.plot": plot(
-        "CrossRatioDisplay", ax=ax, color=color,
+        "CrossRatioDisplay", ax=ax,
         labels=one_of(list("pqPQ"), three=list("pqP"), a_number=3),
     ),
     "DecisionBoundaryDisplay.from_estimator": Call(

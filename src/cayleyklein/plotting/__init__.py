@@ -4,14 +4,10 @@ A class method ``from_…`` computes, and ``plot(ax=None)`` draws. Figures keep 
 fundamental conic in thick black, equal axes, colours that everyone can tell apart.
 """
 
-from cayleyklein.plotting._boundary import DecisionBoundaryDisplay
-from cayleyklein.plotting._charts import ChartDisplay
-from cayleyklein.plotting._curvature import CurvatureDisplay
-from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
-from cayleyklein.plotting._map import MapDisplay
-from cayleyklein.plotting._metric import BallDisplay, MetricDisplay
-from cayleyklein.plotting._voronoi import VoronoiDisplay
-from cayleyklein.plotting._weights import FeatureWeightsDisplay
+from cayleyklein.plotting._diagrams import ChartDisplay, VoronoiDisplay
+from cayleyklein.plotting._graphs import CurvatureDisplay, FeatureWeightsDisplay
+from cayleyklein.plotting._learned import DecisionBoundaryDisplay, MapDisplay, MetricDisplay
+from cayleyklein.plotting._plane import BallDisplay, CrossRatioDisplay, GeodesicDisplay
 
 __all__ = [
     "BallDisplay", "ChartDisplay", "CrossRatioDisplay", "CurvatureDisplay",

@@ -13,7 +13,7 @@ from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term, terms_of
 from cayleyklein.plotting import outlines, sections
-from cayleyklein.plotting._metric import BallDisplay
+from cayleyklein.plotting._plane import BallDisplay
 from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain, class_look
 from cayleyklein.plotting.svg import bar_chart, number, picture
 

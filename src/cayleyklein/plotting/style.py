@@ -43,22 +43,20 @@ class PlaneDisplay:
     figure_: Any
 
     def _finish(
-        self, ax: Axes, domains: Iterable[Ellipsoid], *shown: Floats,
-        names: Sequence[str] = NAMES, padding: float = PADDING,
+        self, ax: Axes, domains: Iterable[Ellipsoid], *shown: Floats, **options: Any
     ) -> Self:  # fmt: skip
         draw_domains(ax, domains)
-        rows = np.concatenate(shown)
-        finish_axes(ax, rows if len(rows) else None, names, padding=padding)
+        finish_axes(ax, np.concatenate(shown), **options)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 def finish_axes(
-    ax: Axes, bounds: Floats | None, names: Sequence[str], *, padding: float = PADDING
-) -> None:
-    # displays may share one axes: limits hold all their bounds, and labels that are set stay
-    if bounds is not None:
-        ax.update_datalim(bounds)
+    ax: Axes, shown: Floats, names: Sequence[str] = NAMES, *, padding: float = PADDING,
+    title: str = "", legend: bool = False,
+) -> None:  # fmt: skip
+    # displays may share one axes: limits hold all that is shown, and texts that are set stay
+    ax.update_datalim(shown)
     ax.margins(padding)
     ax.autoscale_view()
     ax.set_aspect("equal")
@@ -68,6 +66,10 @@ def finish_axes(
         if isinstance(locator, ticker.AutoLocator):
             locator.set_params(nbins=6)
     ax.set(xlabel=ax.get_xlabel() or names[0], ylabel=ax.get_ylabel() or names[1])
+    if title and not ax.get_title():
+        ax.set_title(title, fontsize="medium")
+    if legend:
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
 
 
 def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
@@ -125,17 +127,6 @@ def draw_points(
         color, marker, _ = class_look(i)
         mine = dots._replace(xy=points[labels == name], color=color, marker=marker)
         draw_shape(ax, mine, **({"label": str(name)} | options))
-
-
-def draw_cells(ax: Axes, cells: Sequence[Floats], colors: Sequence[Any]) -> Any:
-    # edges of the same colour close the hairlines that antialiasing leaves between cells
-    known = [color for cell, color in zip(cells, colors, strict=True) if len(cell)]
-    look = {"facecolors": known, "edgecolors": known, "linewidths": 0.5, "zorder": 0.5}
-    return draw_shape(ax, Shape("area", chain(cells)), **look)
-
-
-def draw_legend(ax: Axes, **look: Any) -> None:
-    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), **look)
 
 
 def class_tints(n: int) -> list[tuple[float, ...]]:

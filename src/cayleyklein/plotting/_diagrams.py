@@ -1,0 +1,256 @@
+"""Voronoi diagrams of the plane, as they are and in charts of their space."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein import _validation as checks
+from cayleyklein._typing import Floats
+from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import CHARTS, space
+from cayleyklein.geometry.charts import EMBEDDED
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting import outlines, style
+from cayleyklein.plotting.paths import Canvas
+from cayleyklein.plotting.shapes import LIGHT, Shape, chain
+from cayleyklein.plotting.svg import PADDING
+from cayleyklein.plotting.views import CHART_TITLES, EUCLIDEAN, ChartView
+
+DEFAULT_CHARTS = {
+    -1: (EUCLIDEAN, "klein", "conformal", "half_space", "hemisphere"),
+    0: (EUCLIDEAN, "klein"),
+    1: (EUCLIDEAN, "klein", "conformal", "sphere"),
+}
+CAMERA = (30.0, 35.0)  # turn and tilt, in degrees
+
+
+def _check_plane(diagram: CayleyKleinVoronoi) -> None:
+    kind = type(diagram).__name__
+    checks.expect(isinstance(diagram, CayleyKleinVoronoi), "diagram", kind, "a CayleyKleinVoronoi")
+    if (d := diagram.metric.dimension) != 2:
+        advice = "make a diagram of points of the plane, for example of two columns."
+        raise InvalidInputError(f"The diagram has {d} dimensions, but a picture has 2; {advice}")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class VoronoiDisplay(style.PlaneDisplay):
+    """A Voronoi diagram of the plane, of any order, labelled or not (paper, figures 5, 7 and 8).
+
+    :meth:`plot` sets `ax_`, `figure_`, `edges_` (a LineCollection) and `cells_` (a PolyCollection).
+
+    Parameters
+    ----------
+    diagram : CayleyKleinVoronoi of the plane
+
+    Examples
+    --------
+    >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = VoronoiDisplay.from_points(points, metric).plot()
+    >>> len(display.cells_.get_paths()), len(display.edges_.get_segments())
+    (4, 6)
+    >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
+    >>> figure = VoronoiDisplay.from_diagram(diagram).plot(highlight=0).figure_
+    """
+
+    diagram: CayleyKleinVoronoi
+
+    @classmethod
+    def from_points(cls, points: ArrayLike, metric: CurvedMetric, **options: Any) -> Self:
+        """Compute the diagram.
+
+        Parameters
+        ----------
+        points : array-like of shape (n, 2), the generators
+        metric : CurvedMetric of the plane
+        **options : ``order``, ``labels`` and ``window`` of :class:`cayleyklein.CayleyKleinVoronoi`
+        """
+        return cls.from_diagram(CayleyKleinVoronoi(points, metric, **options))
+
+    @classmethod
+    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> Self:
+        """Show a diagram of the plane."""
+        _check_plane(diagram)
+        return cls(diagram=diagram)
+
+    def plot(
+        self, ax: style.Axes | None = None, *, fill: bool = True, highlight: int | None = None,
+        regions: bool = False, show_points: bool = True, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the cells, the points and the conic.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional (a new figure's)
+        fill : bool, default=True
+            Whether to fill the cells with the colours of their labels, if there are labels.
+        highlight : int, optional
+            A cell to paint yellow, with its generators in red.
+        regions : bool, default=False
+            Whether to draw decision regions, the exact ones of as many nearest neighbours as the
+            diagram's order: their frontier instead of the edges of the cells. Needs labels.
+        show_points : bool, whether to draw the generators, default=True
+        **options : options of the edges or of the frontier, a LineCollection
+        """
+        diagram, n = self.diagram, len(self.diagram.cell_generators)
+        known = highlight is None or highlight in range(n)
+        checks.expect(known, "highlight", highlight, f"the number of one of the {n} cells")
+        if regions and diagram.labels is None:
+            raise InvalidInputError("The diagram has no labels; make it with labels=y.")
+        colors: list[Any] = ["none"] * n
+        ax = style.new_axes(ax)
+        if fill and diagram.labels is not None:
+            tints = style.class_tints(len(diagram.classes))
+            colors = [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
+        if highlight is not None:
+            colors[highlight] = style.tint("#ffe14d", 0.8)
+        cells = diagram.outlines()
+        drawn = [color for cell, color in zip(cells, colors, strict=True) if len(cell)]
+        # edges of the same colour close the hairlines that antialiasing leaves between cells
+        look: Any = {"facecolors": drawn, "edgecolors": drawn, "linewidths": 0.5, "zorder": 0.5}
+        self.cells_ = style.draw_shape(ax, Shape("area", chain(cells)), **look)
+        edges = diagram.frontier() if regions else diagram.ridge_segments()[1]
+        look = {"colors": "black", "linewidths": 1.4} if regions else {"colors": "0.35"}
+        self.edges_ = style.draw_lines(ax, edges, **(look | options))
+        if show_points:
+            style.draw_points(ax, diagram.points, diagram.labels)
+        if highlight is not None:
+            generators = diagram.points[diagram.cell_generators[highlight]]
+            style.draw_points(ax, generators, color=LIGHT["elliptic"], s=40)
+        domains = outlines.domains_of(diagram.metric)
+        shown = outlines.edges_of(domains) if diagram.window is None else [diagram.window]
+        return self._finish(ax, domains, *shown, padding=PADDING if domains else 0.0)
+
+
+class ChartPanel(NamedTuple):
+    chart: str
+    title: str
+    edges: tuple[Shape, ...]  # the far side of a surface first
+    others: tuple[Shape, ...]  # the points, and where the space ends
+    bounds: Floats  # two corners
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChartDisplay:
+    """The same Voronoi diagram in several charts, side by side.
+
+    Cells are straight in the Euclidean chart (the data as they are) and in the Klein chart, where
+    the conic is round; in Poincaré's disc and half-plane angles are true, and edges are arcs. The
+    hemisphere stands above the Klein disc; surfaces are seen from above, their far side faint.
+    :meth:`plot` sets `axes_`, a list, and `figure_`.
+
+    Parameters
+    ----------
+    panels : sequence of named tuples
+        `chart`, `title`, `bounds`, and the shapes `edges` and `others` of each chart.
+
+    Examples
+    --------
+    >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = ChartDisplay.from_points(points, metric)
+    >>> [panel.title for panel in display.panels][1:]
+    ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
+    >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
+    >>> figure = ChartDisplay.from_diagram(diagram, charts=["klein"]).plot().figure_
+    """
+
+    panels: Sequence[ChartPanel]
+
+    @classmethod
+    def from_points(
+        cls, points: ArrayLike, metric: CurvedMetric, *, charts: Sequence[str] | None = None,
+        window: ArrayLike | None = None, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Compute the diagram and its images.
+
+        Parameters
+        ----------
+        points : array-like of shape (n, 2), the generators
+        metric : CurvedMetric of the plane
+        charts : sequence of str, optional
+            "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; all that are usual for the
+            curvature by default.
+        window : array-like of shape (2, 2), optional
+            Lower and upper corner of the box that a diagram is cut to; by default a box around the
+            points (flat), or almost the whole plane (elliptic).
+        **options : ``order`` of :class:`cayleyklein.CayleyKleinVoronoi`
+        """
+        if space.as_space(metric).curvature > 0 and window is None:
+            # almost up to the equator: 10⁴ radii of the sphere
+            reach = 1e4 * np.linalg.norm(metric.inverse_factor, axis=1) * metric.curvature**-0.5
+            window = np.stack([metric.center - reach, metric.center + reach])
+        diagram = CayleyKleinVoronoi(points, metric, window=window, **options)
+        return cls.from_diagram(diagram, charts=charts)
+
+    @classmethod
+    def from_diagram(
+        cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
+    ) -> Self:
+        """Compute the images of a diagram of the plane, in charts as by :meth:`from_points`."""
+        _check_plane(diagram)
+        usual = DEFAULT_CHARTS[int(np.sign(diagram.metric.curvature))]
+        names = usual if charts is None else checks.as_texts(charts, "charts")
+        checks.expect(len(names) > 0, "charts", charts, "a list of names")
+        return cls(panels=[_panel(name, diagram) for name in names])
+
+    def plot(self, axes: Sequence[style.Axes] | None = None, **options: Any) -> Self:
+        """Draw the charts.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, optional
+            One for each chart; a new figure's by default.
+        **options : options of the edges, LineCollections
+        """
+        n = len(self.panels)
+        if axes is None:
+            across, down = min(n, 3), math.ceil(n / 3)
+            pyplot = checks.require("matplotlib.pyplot", "plot")
+            figure = pyplot.figure(figsize=(3.2 * across, 3.4 * down), layout="constrained")
+            axes = [figure.add_subplot(down, across, i + 1) for i in range(n)]
+        axes = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(axes) != n:
+            raise InvalidInputError(f"Got {len(axes)} axes for {n} charts; give one for each.")
+        with checks.about("axes"):
+            for ax in axes:
+                style.new_axes(ax)  # raises for other objects
+        for ax, panel in zip(axes, self.panels, strict=True):
+            for shape in panel.edges:
+                style.draw_shape(ax, shape, **options)
+            for shape in panel.others:
+                style.draw_shape(ax, shape)
+            letter = {EUCLIDEAN: "x", "klein": "w"}.get(panel.chart, "y")
+            names = (f"${letter}_1$", f"${letter}_2$")
+            style.finish_axes(ax, panel.bounds, names, title=panel.title)
+            if panel.chart in EMBEDDED:
+                ax.set_axis_off()  # a projection has no coordinates
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self
+
+
+def _panel(chart: str, diagram: CayleyKleinVoronoi) -> ChartPanel:
+    checks.as_choice(chart, "charts", (EUCLIDEAN, *CHARTS))
+    view = ChartView(diagram.metric, chart, CAMERA if chart in EMBEDDED else None)
+    ends = np.concatenate([view.to_screen(view.rim()), view.to_screen(view.outline(99))])
+    if chart in ("half_space", "hyperboloid") or not len(ends):
+        low, high = outlines.bounds_of(view.to_screen(diagram.points))
+        half = max(0.75 * float((high - low).max()), 0.1)  # of a square around the points
+        bounds = (low + high) / 2 + np.array([[-half], [half]])
+        bounds[0, 1] = 0.0 if chart == "half_space" else bounds[0, 1]
+    else:
+        bounds = outlines.bounds_of(ends)
+    edges, others = Canvas(view), Canvas(view)
+    starts, stops = np.moveaxis(diagram.ridge_segments()[1], 1, 0)
+    edges.segments(starts, stops, style.BLUE, style.EDGE_WIDTH)
+    others.rim(style.DOMAIN_WIDTH if view.sign < 0 else style.EDGE_WIDTH)  # the conic is thick
+    others.marks(diagram.points, "ink", 2.2)
+    title = CHART_TITLES[chart][view.sign + 1]
+    return ChartPanel(chart, title, edges.shapes(), others.shapes(), bounds)

@@ -1,0 +1,176 @@
+"""Graphs of numbers: the likelihood over the curvature, and the share of each column."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import Floats
+from cayleyklein._validation import as_count, expect
+from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.plotting import sections, style
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS
+
+SCORES = {"numbers": "R² of each row by the others", "labels": "accuracy, each row by the others"}
+LEAST_GAIN = 0.02  # of a score that is worth a look: room above and below it
+DEPTH = 2.0  # lowest log likelihood shown, in units of its fall at the ends of the interval
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CurvatureDisplay:
+    """The log likelihood over K, its maximum and interval, flat space, and a score over K.
+
+    :meth:`plot` sets `ax_`, `figure_`, `line_`, and `score_ax_`, the axes of the score of each row
+    predicted from the others, on the right, or None.
+
+    Parameters
+    ----------
+    estimate : CurvatureEstimate
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> display = CurvatureDisplay.from_data(X, np.hypot(*X.T))
+    >>> figure = CurvatureDisplay.from_estimate(display.estimate).plot().figure_
+    """
+
+    estimate: CurvatureEstimate
+
+    @classmethod
+    def from_estimate(cls, estimate: CurvatureEstimate) -> Self:
+        """Show what :func:`~cayleyklein.estimate_curvature` found."""
+        known = isinstance(estimate, CurvatureEstimate)
+        expect(known, "estimate", estimate, "a CurvatureEstimate, by estimate_curvature")
+        return cls(estimate=estimate)
+
+    @classmethod
+    def from_data(cls, X: ArrayLike, y: ArrayLike | None = None, **options: Any) -> Self:
+        """Estimate the curvature of data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) dissimilarities
+        y : array-like of shape (n,), optional
+        **options : options of :func:`~cayleyklein.estimate_curvature`
+        """
+        return cls(estimate=estimate_curvature(X, y, **options))
+
+    def plot(self, ax: style.Axes | None = None, **options: Any) -> Self:
+        """Draw the profile, in new axes or in given ones, with options of ``Axes.plot``."""
+        found, ax = self.estimate, style.new_axes(ax)
+        K, value = found.profile.curvature, found.profile.log_likelihood
+        value = value - value.max()
+        low, high = np.clip(found.interval, K.min(), K.max())
+        geometry = "elliptic" if found.curvature > 0 else "hyperbolic"
+        color = GEOMETRY_COLORS[geometry if found.p_value <= 1 - found.level else "flat"]
+        ax.axvspan(low, high, color=color, alpha=0.15, linewidth=0, label=f"{found.level:.0%} of K")
+        ax.axvline(0.0, color="black", linewidth=style.EDGE_WIDTH, label="flat")
+        look = {"color": color, "marker": ".", "label": "log likelihood"} | options
+        self.line_ = ax.plot(K, value, **look)[0]
+        ax.plot([found.curvature], [0.0], "o", color=color)
+        deep = DEPTH * min(value[np.clip(K, low, high) == K].min(), -2.0)
+        ax.set_ylim(deep, -0.1 * deep)
+        if found.kind != "dissimilarities":  # linear up to R⁻², the scale of the domain
+            ax.set_xscale("symlog", linthresh=-K.min(), linscale=1.5)
+            ticks = -K.min() * np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 5.0, 30.0])
+            ax.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
+            ax.minorticks_off()
+        ax.set_xlabel(ax.get_xlabel() or "curvature K")
+        ax.set_ylabel(ax.get_ylabel() or "log likelihood, below its maximum")
+        ax.set_title(ax.get_title() or found.verdict)
+        self.score_ax_ = None
+        if found.kind in SCORES:
+            self.score_ax_ = other = ax.twinx()
+            other.plot(K, found.profile.score, "--", color="0.45")
+            low, high = other.get_ylim()
+            other.set_ylim(low - LEAST_GAIN, high + LEAST_GAIN)
+            other.set_ylabel(f"{SCORES[found.kind]} (dashed)", color="0.35")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeatureWeightsDisplay:
+    """Bars of the feature weights of a metric, largest first.
+
+    :meth:`plot` sets `ax_`, `figure_` and `bars_`, a BarContainer.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (d,), as by :meth:`cayleyklein.CurvedMetric.feature_weights`
+    names : sequence of d str, the names of the columns
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedLMNN
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
+    >>> display = FeatureWeightsDisplay.from_estimator(learner, X)
+    >>> str(display.names[display.weights.argmax()])
+    'petal length (cm)'
+    >>> figure = FeatureWeightsDisplay.from_metric(learner.metric_, X).plot(top=3).figure_
+    """
+
+    weights: Floats
+    names: Sequence[str]
+
+    @classmethod
+    def from_metric(
+        cls, metric: Metric, X: ArrayLike | None = None, *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:  # fmt: skip
+        """Compute the weights of a metric.
+
+        Parameters
+        ----------
+        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
+        X : array-like of shape (n, d), optional
+            Rows; without them columns are taken as standardised.
+        feature_names : sequence of d str, optional (the columns of a DataFrame)
+        """
+        sections.any_metric(metric)
+        given = getattr(X, "columns", None) if feature_names is None else feature_names
+        names = sections.column_names(given, metric.dimension)
+        return cls(weights=metric.feature_weights(X), names=names)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike, *, feature_names: Sequence[str] | None = None
+    ) -> Self:
+        """Compute the weights of the metric of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : CurvedLMNN, MMC, CurvedKNeighborsClassifier, or a Pipeline that holds one
+            Fitted. The steps of a pipeline before it are applied to X.
+        X : array-like of shape (n, d), rows such as those of the fit
+        feature_names : sequence of d str, optional (those of the fit)
+        """
+        metric, rows, names = sections.shown_metric(estimator, X)
+        names = names if feature_names is None else feature_names
+        return cls.from_metric(metric, rows, feature_names=names)
+
+    def plot(self, ax: style.Axes | None = None, *, top: int = 20, **options: Any) -> Self:
+        """Draw the largest weights as bars from zero.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional (a new figure's)
+        top : int, largest number of bars, default=20
+        **options : options of ``Axes.barh``, such as ``color``
+        """
+        order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
+        ax, d = style.new_axes(ax), len(self.weights)
+        look = {"color": style.BLUE, "tick_label": [str(self.names[i]) for i in order]} | options
+        self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], **look)
+        ax.invert_yaxis()
+        ax.set_xlim(left=0)
+        part = f", {len(order)} of {d} columns" if len(order) < d else ""
+        ax.set_xlabel(ax.get_xlabel() or f"share of squared distances{part}")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,384 @@
+"""What was learned: a metric by equal balls, the regions of a classifier, the map of a scaling."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein import _validation as checks
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein.diagrams import domains as boxes
+from cayleyklein.diagrams import labels
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry import Ellipsoid
+from cayleyklein.manifold import CurvedMDS
+from cayleyklein.metrics.combined import Metric, terms_of
+from cayleyklein.metrics.curved import CurvedMetric, standard_factor
+from cayleyklein.plotting import outlines, sections, style
+from cayleyklein.plotting._plane import BallDisplay
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain, unit_circle
+from cayleyklein.plotting.svg import number
+
+EDGE_POINTS, EDGE_COLOR = 64, "0.6"  # of the edges of a map
+BEHIND = 0.2  # opacity of the far side of a globe
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DecisionBoundaryDisplay(style.PlaneDisplay):
+    """Decision regions of any classifier, by its predictions on a grid.
+
+    The exact regions of nearest neighbours in the plane are drawn by :class:`VoronoiDisplay`, with
+    ``regions=True``.
+
+    Parameters
+    ----------
+    regions : ndarray of shape (n, n)
+        Indices of the classes on a grid over the bounds; -1 outside the domain.
+    classes : ndarray of shape (n_classes,), in the order of their colours
+    bounds : ndarray of shape (2, 2), the lower and the upper corner of the picture
+    X, y : ndarray of shape (n, 2) and (n,), rows to show and their classes, optional
+    names : pair of str, labels of the axes, default=("$x_1$", "$x_2$")
+    domains : sequence of Ellipsoid, fundamental conics, default=()
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]], ["a", "b", "b", "a"]
+    >>> model = KNeighborsClassifier(1).fit(X, y)
+    >>> display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50)
+    >>> display.regions.shape
+    (50, 50)
+    >>> figure = display.plot().figure_
+    """
+
+    regions: Ints
+    classes: AnyArray
+    bounds: Floats
+    X: Floats | None = None
+    y: AnyArray | None = None
+    names: Sequence[str] = style.NAMES
+    domains: Sequence[Ellipsoid] = ()
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *,
+        features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
+        resolution: int = 300,
+    ) -> Self:  # fmt: skip
+        """Compute the predictions of a fitted classifier on a grid over the rows.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Any fitted object whose ``predict`` returns classes. When it, or a step of a pipeline,
+            has a hyperbolic metric, the picture is blank outside its domain.
+        X : array-like of shape (n, d)
+            Rows to show, projected to the plane of the picture. The estimator gets a data frame
+            with the columns of X if X is one, of pandas or polars.
+        y : array-like of shape (n,), their classes, optional
+        features : pair of int or str, "pca" or None
+            The plane: two columns, with the others at the mean of X, or the principal plane of the
+            standardised columns. None is "pca" when d > 2.
+        feature_names : sequence of d str, optional (the columns of a DataFrame)
+        resolution : int, points of the grid along each axis, at least 2, default=300
+        """
+        refusal, kind = "estimator must be a fitted classifier", type(estimator).__name__
+        if not hasattr(estimator, "predict"):
+            raise InvalidInputError(f"{refusal}; {kind} has no predict.")
+        refusal += f"; {kind} predicts numbers, which have no decision regions."
+        if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
+            raise InvalidInputError(refusal)
+        rows, classes_shown = sections.rows_and_labels(X, y)
+        n, d = checks.as_count(resolution, "resolution"), rows.shape[1]
+        checks.expect(n > 1, "resolution", n, "at least 2 points a side")
+        what = f"A grid of {n:,} × {n:,} points of {d:,} columns"
+        checks.check_memory(8.0 * n * n * (2 * d + 4), what, "Take a smaller resolution.")
+        names = getattr(X, "columns", None) if feature_names is None else feature_names
+        ruler = CurvedMetric(factor=standard_factor(rows))
+        section = sections.choose_section(ruler, rows, features, names)
+        shown = section.project(rows)
+        bounds = boxes.box_around(shown)
+        axes = np.linspace(bounds[0], bounds[1], n).T
+        grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
+        table = sections.table_like(X, grid)
+        metric, seen = sections.find_metric(estimator, table)
+        inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
+        if not inside.any():
+            raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
+        found = np.asarray(estimator.predict(sections.table_like(X, grid[inside])))
+        classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
+        if not hasattr(estimator, "classes_") and found.dtype.kind == "f" and (found % 1).any():
+            raise InvalidInputError(refusal)
+        codes = np.full(len(grid), -1, dtype=np.intp)
+        codes[inside] = np.searchsorted(classes, found)
+        # the conic is drawn only if no step of a pipeline changes the rows before the metric
+        conics: tuple[Ellipsoid, ...] = ()
+        if metric is not None and seen is table and outlines.domains_of(metric):
+            with suppress(NotRepresentableError):  # of a factor of lower rank: a pair of lines
+                conics = outlines.domains_of(section.restrict(metric))
+        return cls(
+            regions=codes.reshape(n, n), classes=classes, bounds=bounds, X=shown, y=classes_shown,
+            names=section.names, domains=conics,
+        )  # fmt: skip
+
+    def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
+        """Draw the regions, the frontier and the rows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional (a new figure's)
+        legend : bool, whether to name the classes, default=True
+        **options : options of the contours
+        """
+        ax, n, (low, high) = style.new_axes(ax), len(self.regions), self.bounds
+        tints = [*style.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
+        half = (high - low) / (n - 1) / 2
+        extent: Any = np.stack([low - half, high + half]).T.ravel()
+        look: Any = {"origin": "lower", "interpolation": "nearest", "extent": extent}
+        ax.imshow(np.array(tints)[self.regions], **look)
+        x, y = np.linspace(low, high, n).T
+        look = {"colors": "black", "linewidths": 1.0} | options
+        for code in np.unique(self.regions[self.regions >= 0]):
+            side = np.ma.masked_where(self.regions < 0, (self.regions == code).astype(float))
+            if not side.all():
+                ax.contour(x, y, side, levels=[0.5], **look)
+        if self.X is not None:
+            style.draw_points(ax, self.X, self.y, self.classes)
+        legend = legend and self.X is not None and self.y is not None
+        look = {"names": self.names, "padding": 0.0, "legend": legend}
+        return self._finish(ax, self.domains, self.bounds, **look)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MetricDisplay(style.PlaneDisplay):
+    """A metric of the plane, or a plane section of one: its domain, equal balls, and K.
+
+    Balls of one radius are on a lattice over the data; their size and shape show the metric.
+
+    Parameters
+    ----------
+    metric : CurvedMetric, MixedMetric or ProductMetric of the plane
+    balls : BallDisplay of balls of one radius
+    X, y : ndarray of shape (n, 2) and (n,), rows of data and their labels, optional
+    names : pair of str, labels of the axes, default=("$x_1$", "$x_2$")
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedLMNN
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
+    >>> display = MetricDisplay.from_estimator(learner, X, y, features=(2, 3))
+    >>> display.metric  # on a plane it has the same curvature
+    CurvedMetric(elliptic, d=2, K=1)
+    >>> display = MetricDisplay.from_metric(learner.metric_, features="pca", lattice=3)
+    >>> figure = display.plot().figure_
+    """
+
+    metric: Metric
+    balls: BallDisplay
+    X: Floats | None = None
+    y: AnyArray | None = None
+    names: Sequence[str] = style.NAMES
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, **options: Any
+    ) -> Self:
+        """Show the metric of a fitted learner over its data.
+
+        Parameters
+        ----------
+        estimator : CurvedLMNN, MMC, or a Pipeline that holds one
+            Fitted. The steps of a pipeline before the learner are applied to X.
+        X, y : array-like of shape (n, d) and (n,), rows to show and their classes, y optional
+        **options : ``features``, ``feature_names``, ``radius``, ``lattice`` of :meth:`from_metric`
+        """
+        metric, rows, names = sections.shown_metric(estimator, X)
+        return cls.from_metric(metric, rows, y, **({"feature_names": names} | options))
+
+    @classmethod
+    def from_metric(
+        cls, metric: Metric, X: ArrayLike | None = None, y: ArrayLike | None = None, *,
+        features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
+        radius: float | None = None, lattice: int = 7,
+    ) -> Self:  # fmt: skip
+        """Compute the balls, on a plane section when the metric has more than two dimensions.
+
+        Parameters
+        ----------
+        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
+        X, y : array-like of shape (n, d) and (n,), optional
+            Rows to show, projected to the plane, and their classes.
+        features : pair of int or str, "pca" or None
+            The plane, which cuts the balls exactly: two columns, with the others at the mean of X
+            (at the centre without X), or the principal plane of X in the coordinates z of the
+            metric (of the metric itself without X). None is "pca" for X of d > 2, and else the
+            first two columns.
+        feature_names : sequence of d str, optional (x₁, x₂, …)
+        radius : float, of the balls, optional (they nearly touch)
+        lattice : int, balls along the longer side of the data, default=7
+        """
+        sections.any_metric(metric)
+        rows, classes = None, None
+        if X is not None:
+            rows, classes = sections.rows_and_labels(X, y, metric.dimension)
+        section = sections.choose_section(metric, rows, features, feature_names)
+        plane = section.restrict(metric)
+        shown = None if rows is None else section.project(rows)
+        centers, size = outlines.ball_lattice(plane, shown, checks.as_count(lattice, "lattice"))
+        size = size if radius is None else checks.as_real(radius, "radius")
+        balls = BallDisplay.from_metric(plane, centers, size)
+        return cls(metric=plane, balls=balls, X=shown, y=classes, names=section.names)
+
+    def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
+        """Draw the data, the balls and the domain.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional (a new figure's)
+        legend : bool, whether to name the classes, default=True
+        **options : options of the rows, a scatter
+        """
+        ax = style.new_axes(ax)
+        for shape in self.balls._shapes(GEOMETRY_COLORS[self.metric.geometry], 0.1, 0.8):
+            style.draw_shape(ax, shape)
+        if self.X is not None:
+            style.draw_points(ax, self.X, self.y, **({"s": 14} | options))
+        domains = outlines.domains_of(self.metric)
+        rows = self.balls._full if self.X is None else [self.X]
+        near = outlines.bounds_of(self.balls.centers, *rows)
+        far = outlines.bounds_of(near, *outlines.edges_of(domains))
+        distant = np.ptp(far, axis=0).max() > 3 * np.ptp(near, axis=0).max()
+        if distant:  # the domain is drawn in a corner
+            corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
+            style.draw_domains(corner, domains)
+            patches = checks.require("matplotlib.patches", "plot")
+            corner.add_patch(patches.Rectangle(near[0], *np.ptp(near, axis=0), fill=False, lw=0.8))
+            corner.set(xticks=[], yticks=[], frame_on=False)
+            style.finish_axes(corner, far, ("", ""))
+        K = ", ".join(number(part.curvature, 3) for part, _ in terms_of(self.metric))
+        title = f"{self.metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"
+        look: Any = {"names": self.names, "title": title, "legend": legend and self.y is not None}
+        return self._finish(ax, domains, near if distant else far, **look)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MapDisplay(style.PlaneDisplay):
+    """The points of a CurvedMDS: in Poincaré's disc, in the plane or on a globe, by the sign of K.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, 2) or (n, 3)
+        In Poincaré's unit disc (K < 0), in the plane (K = 0), or unit vectors, whose third
+        coordinate is towards the viewer (K > 0).
+    curvature : float, K, whose sign chooses the picture
+    edges : list of ndarray, paths in the same coordinates, default=()
+    y, names : ndarray of shape (n,) and sequence of n str, optional
+        Classes and names of the points; an empty name is not written.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMDS
+    >>> path = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    >>> mds = CurvedMDS(metric="precomputed", curvature=-1.0).fit(path)
+    >>> edges = [[0, 1], [1, 2], [2, 3]]
+    >>> display = MapDisplay.from_estimator(mds, names=list("abcd"), edges=edges)
+    >>> figure = display.plot().figure_
+    """
+
+    points: Floats
+    curvature: float
+    edges: Sequence[Floats] = ()
+    y: AnyArray | None = None
+    names: Sequence[str] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: CurvedMDS, y: ArrayLike | None = None, *,
+        names: Sequence[str] | None = None, edges: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
+        """Take the points of a fitted CurvedMDS of two components.
+
+        Parameters
+        ----------
+        estimator : fitted CurvedMDS
+        y : array-like of shape (n,), classes of the points, for colours and markers, optional
+        names : sequence of n str, optional
+            Written next to the points; on a globe only on the near side.
+        edges : array-like of shape (m, 2), optional
+            Pairs of rows to join by geodesics, such as the branches of a tree.
+        """
+        kind = type(estimator).__name__
+        checks.expect(isinstance(estimator, CurvedMDS), "estimator", kind, "a fitted CurvedMDS")
+        check_is_fitted(estimator, "embedding_")
+        n, width = estimator.embedding_.shape
+        if width != 2:
+            said = f"estimator has {width} components, but a map needs 2"
+            raise InvalidInputError(f"{said}; fit n_components=2.")
+        if names is not None and len(checks.as_texts(names, "names")) != n:
+            raise InvalidInputError(f"Got {len(names)} names for {n} points.")
+        if y is not None:
+            labels.encode_labels(y, n, "y")
+        pairs = np.empty((0, 2)) if edges is None else checks.as_finite_array(edges, "edges")
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
+        if (bad := ~np.isin(pairs, np.arange(n))).any():
+            numbers = f"row numbers from 0 to {n - 1}"
+            raise InvalidInputError(f"edges must hold {numbers}{checks.at_index(bad)}.")
+        K, metric = estimator.curvature_, estimator.metric_
+        place, t = estimator.embedding_, np.linspace(0, 1, EDGE_POINTS)[:, None]
+        if K > 0:
+            assert estimator.sphere_ is not None
+            place = estimator.sphere_
+
+        def image(x: Floats) -> Floats:
+            if K > 0:
+                return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
+            return x if metric is None or K == 0 else np.asarray(metric.to_chart(x, "conformal"))
+
+        # geodesics are straight in Klein's coordinates, and seen from the middle of a sphere
+        paths = [image((1 - t) * place[p] + t * place[q]) for p, q in pairs.astype(int)]
+        classes = None if y is None else np.asarray(y)
+        return cls(points=image(place), curvature=K, edges=paths, y=classes, names=names)
+
+    def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional (a new figure's)
+        legend : bool, whether to name the classes, default=True
+        **options : options of the points, a scatter
+        """
+        ax, on_globe, flat = style.new_axes(ax), self.curvature > 0, self.points[:, :2]
+        front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)
+        for far, alpha in ((True, BEHIND), (False, 1.0)):
+            shown = (np.where((e[:, -1:] < 0) == far, e, np.nan) for e in self.edges)
+            paths = [e[:, :2] for e in (shown if on_globe else () if far else self.edges)]
+            style.draw_shape(ax, Shape("line", chain(paths), EDGE_COLOR, alpha=alpha))
+        classes = None if self.y is None else np.unique(self.y)
+        for some, sight in ((~front, {"alpha": BEHIND, "label": None}), (front, {})):
+            if some.any():
+                mine = None if self.y is None else self.y[some]
+                style.draw_points(ax, flat[some], mine, classes, **({"s": 18} | options | sight))
+        look: Any = {"textcoords": "offset points", "fontsize": "x-small", "zorder": 5}
+        for point, name, seen in zip(flat, self.names or (), front, strict=False):
+            if seen:
+                side = -1 if on_globe and point[0] <= 0 else 1  # away from the middle
+                ax.annotate(name, point, (2 * side, 2), ha="left" if side > 0 else "right", **look)
+        domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
+        if on_globe:  # thin: a globe goes on behind its rim
+            style.draw_shape(ax, Shape("line", unit_circle(257), "soft"))
+            style.draw_shape(ax, Shape("area", unit_circle(257), "soft", alpha=0.08), zorder=0)
+            ax.set_axis_off()
+        kind = "globe" if on_globe else "Poincaré disc" if self.curvature else "plane"
+        look = {"names": ("$y_1$", "$y_2$"), "legend": legend and self.y is not None}
+        look["title"] = f"{kind}, $K$ = {number(self.curvature, 3)}"
+        bounds = outlines.edges_of(domains) or [flat]
+        return self._finish(ax, () if on_globe else domains, *bounds, **look)

@@ -1,0 +1,286 @@
+"""Balls and lines of the plane, and the cross-ratio of four points of a line."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein import _validation as checks
+from cayleyklein._typing import Floats
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry import Ellipsoid, Hyperplane, constructions, cross_ratio, space
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.plotting import outlines, sections, style
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS, NOTHING, Shape, chain
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BallDisplay(style.PlaneDisplay):
+    """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
+
+    Elliptic balls are red, hyperbolic green, Mahalanobis violet, mixed brown and those of a product
+    yellow; the dots are the centres of the distance, not of the ellipses. :meth:`plot` sets `ax_`,
+    `figure_`, `fill_` (a PolyCollection) and `lines_` (a LineCollection).
+
+    Parameters
+    ----------
+    centers, radii : ndarray of shape (n, 2) and (n,)
+    outlines, closed : sequence of ndarray of shape (m, 2), and of bool
+        Their spheres, and which are closed: one across the elliptic equator is an open branch.
+    metric : CurvedMetric, MixedMetric or ProductMetric
+        Gives the colour and the fundamental conics.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = BallDisplay.from_metric(metric, [[0.0, 0.0], [0.6, 0.3]], 0.4)
+    >>> metric.distance(display.centers[1], display.outlines[1]).round(9).max()
+    np.float64(0.4)
+    >>> figure = display.plot().figure_
+    """
+
+    centers: Floats
+    radii: Floats
+    outlines: Sequence[Floats]
+    closed: Sequence[bool]
+    metric: Metric
+
+    @classmethod
+    def from_metric(
+        cls, metric: Metric, centers: ArrayLike, radius: ArrayLike = 1.0, *, resolution: int = 256
+    ) -> Self:
+        """Compute the outlines.
+
+        Parameters
+        ----------
+        metric : CurvedMetric, MixedMetric or ProductMetric of the plane
+        centers : array-like of shape (n, 2)
+        radius : float or array-like of shape (n,), of all balls or of each, default=1.0
+        resolution : int, points on an outline, default=256
+        """
+        centers = np.atleast_2d(checks.as_points(centers, "centers"))
+        centers = checks.as_points(centers, "centers", 2, ndim=2)
+        given = np.atleast_1d(checks.as_finite_array(radius, "radius"))
+        checks.as_points(given, "radius", ndim=1)
+        _, radii = checks.broadcast_points(centers=centers[:, 0], radius=given)
+        if (radii <= 0).any():
+            raise InvalidInputError(f"radius must be positive{checks.at_index(radii <= 0)}.")
+        n, balls = checks.as_count(resolution, "resolution"), zip(centers, radii, strict=True)
+        sections.any_metric(metric)
+        with checks.about("centers"):
+            spheres = [outlines.sphere_path(metric, c, float(r), n) for c, r in balls]
+        paths, closed = map(list, zip(*spheres, strict=True))
+        return cls(centers=centers, radii=radii, outlines=paths, closed=closed, metric=metric)
+
+    def plot(
+        self, ax: style.Axes | None = None, *, color: str | None = None, fill: float = 0.15,
+        show_centers: bool = True, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the balls.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional (a new figure's)
+        color : str, optional (that of the geometry)
+        fill : float, opacity of the inside, default=0.15
+        show_centers : bool, whether to draw the centres, default=True
+        **options : options of the outlines, a LineCollection, such as its label in a legend
+        """
+        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else color
+        inside, lines = self._shapes(shade, checks.as_real(fill, "fill", "[0, 1]"))
+        ax = style.new_axes(ax)
+        self.fill_, self.lines_ = (
+            style.draw_shape(ax, inside),
+            style.draw_shape(ax, lines, **options),
+        )
+        if show_centers:
+            style.draw_points(ax, self.centers, color=shade, s=12)
+        domains = outlines.domains_of(self.metric)
+        return self._finish(ax, domains, self.centers, *self._full, *outlines.edges_of(domains))
+
+    @property
+    def _full(self) -> list[Floats]:
+        return [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
+
+    def _shapes(self, color: str, fill: float, width: float = 1.2) -> tuple[Shape, Shape]:
+        spheres = zip(self.outlines, self.closed, strict=True)
+        lines = chain(np.concatenate([path, path[: int(whole)]]) for path, whole in spheres)
+        inside = Shape("area", chain(self._full), color, alpha=fill)
+        return inside, Shape("line", lines, color, width)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GeodesicDisplay(style.PlaneDisplay):
+    """Geodesics of a metric of the plane, with marks at equal distances, or whole lines.
+
+    :meth:`plot` sets `ax_`, `figure_` and `lines_`, a LineCollection.
+
+    Parameters
+    ----------
+    paths : sequence of polylines, ndarray of shape (m, 2)
+    marks : ndarray of shape (k, 2), points to mark; may be empty
+    domains : sequence of Ellipsoid, fundamental conics, default=()
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = GeodesicDisplay.from_points(metric, [0.0, 0.0], [0.9, 0.0], marks=3)
+    >>> display.marks[:, 0].round(3)  # equal steps look ever shorter
+    array([0.   , 0.627, 0.9  ])
+    >>> line = metric.bisector([-0.5, 0.0], [0.5, 0.0])
+    >>> figure = GeodesicDisplay.from_hyperplane(metric, line).plot(display.plot().ax_).figure_
+    """
+
+    paths: Sequence[Floats]
+    marks: Floats
+    domains: Sequence[Ellipsoid] = ()
+
+    @classmethod
+    def from_points(
+        cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike, *, marks: int = 2
+    ) -> Self:
+        """Compute the geodesics from p to q.
+
+        Parameters
+        ----------
+        metric : CurvedMetric of the plane
+        p, q : array-like of shape (..., 2), the ends, broadcast against each other
+        marks : int, default=2
+            Marks on each geodesic, at equal distances; 2 marks its ends.
+        """
+        space.as_space(metric)
+        p, q = checks.as_points(p, "p", 2), checks.as_points(q, "q", 2)
+        pairs = np.stack(checks.broadcast_points(p=p, q=q), axis=-2).reshape(-1, 2, 2)
+        t = np.linspace(0, 1, checks.as_count(marks, "marks"))
+        marked = np.concatenate([metric.geodesic(start, end, t) for start, end in pairs])
+        return cls(paths=list(pairs), marks=marked, domains=outlines.domains_of(metric))
+
+    @classmethod
+    def from_hyperplane(cls, metric: CurvedMetric, line: Hyperplane) -> Self:
+        """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain."""
+        space.as_space(metric)
+        if not isinstance(line, Hyperplane):
+            raise InvalidInputError(f"line must be a Hyperplane; got {type(line).__name__}.")
+        if np.ndim(line.offset):
+            several = f"line holds {np.shape(line.offset)} hyperplanes"
+            raise InvalidInputError(f"{several}; make a display of each of them.")
+        path = outlines.line_path(metric, line, 2)
+        return cls(paths=[path], marks=NOTHING, domains=outlines.domains_of(metric))
+
+    def plot(
+        self, ax: style.Axes | None = None, *, color: str = "black", **options: Any
+    ) -> Self:  # fmt: skip
+        """Draw the geodesics.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional (a new figure's)
+        color : str, of the lines and marks, default="black"
+        **options : options of the lines, a LineCollection, such as its label in a legend
+        """
+        ax = style.new_axes(ax)
+        look = {"colors": color, "linewidths": 1.2} | options
+        self.lines_ = style.draw_lines(ax, self.paths, **look)
+        style.draw_points(ax, self.marks, color=color)
+        return self._finish(ax, self.domains, self.marks, *outlines.edges_of(self.domains))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CrossRatioDisplay(style.PlaneDisplay):
+    """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
+
+    :meth:`plot` sets `ax_`, `figure_` and `texts_`, the names.
+
+    Parameters
+    ----------
+    points : ndarray of shape (4, 2), of p, q, P and Q
+    value : float, (p, q; P, Q)
+    distance : float, optional
+        d(p, q), when the points come from a metric.
+    domains : sequence of Ellipsoid, fundamental conics, default=()
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> figure = CrossRatioDisplay.from_metric(metric, [0.0, 0.0], [0.5, 0.0]).plot().figure_
+    >>> CrossRatioDisplay.from_points([0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [2.0, 0.0]).value
+    0.25
+    """
+
+    points: Floats
+    value: float
+    distance: float | None = None
+    domains: Sequence[Ellipsoid] = ()
+
+    @classmethod
+    def from_points(cls, p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike) -> Self:
+        """Compute the cross-ratio of four points of a line."""
+        named = {"p": p, "q": q, "P": P, "Q": Q}
+        rows = [checks.as_points(point, name, 2, ndim=1) for name, point in named.items()]
+        if (rows[2] == rows[3]).all():
+            raise InvalidInputError("P and Q coincide, and the cross-ratio is 1 for any p and q.")
+        return cls(points=np.stack(rows), value=float(cross_ratio(*rows)))
+
+    @classmethod
+    def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> Self:
+        """Compute the distance in a hyperbolic metric, and P and Q, where pq meets the conic."""
+        p, q = checks.as_points(p, "p", 2, ndim=1), checks.as_points(q, "q", 2, ndim=1)
+        if space.as_space(metric).geometry != "hyperbolic":
+            said = f"The conic of a {metric.geometry} metric has no real points to draw"
+            raise NotRepresentableError(f"{said}; take a metric with K < 0.")
+        distance = metric(p, q)
+        P, Q = outlines.line_path(metric, constructions.line_through(p, q), 2)
+        if (Q - P) @ (q - p) < 0:  # the order is P, p, q, Q
+            P, Q = Q, P
+        display = cls.from_points(p, q, P, Q)
+        return replace(display, distance=distance, domains=outlines.domains_of(metric))
+
+    def plot(
+        self, ax: style.Axes | None = None, *, labels: Sequence[str] = ("p", "q", "P", "Q"),
+        title: bool = True, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the line with its points and, in the title, their cross-ratio.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional (a new figure's)
+        labels : sequence of 4 str, default=("p", "q", "P", "Q")
+            Names of the points, set as mathematics.
+        title : bool, default=True
+            Whether to write the numbers above the axes, if these have no title yet.
+        **options : options of the line, a LineCollection
+        """
+        names = checks.as_texts(labels, "labels")
+        checks.expect(len(names) == len(self.points), "labels", labels, "four names")
+        ax = style.new_axes(ax)
+        start, end = self.points[2:]
+        along = (end - start) / math.dist(start, end)
+        t = (self.points - start) @ along
+        ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * 0.08 * np.ptp(t)
+        line = start + ends[:, None] * along
+        style.draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | options))
+        style.draw_points(ax, self.points[:2], color=style.BLUE, s=30)
+        hollow: Any = {"color": "white", "edgecolors": "black", "linewidths": 1, "s": 30}
+        style.draw_points(ax, self.points[2:], **hollow)
+        across = np.array([-along[1], along[0]]) * (1 if along[0] >= 0 else -1)
+        shifts = np.tile(11 * across, (4, 1))
+        for domain in self.domains:  # P and Q are named outside, where the conic recedes
+            for i, outwards in ((2, -along), (3, along)):
+                normal = domain.matrix @ (self.points[i] - domain.center)
+                shifts[i] = 9 * outwards + (11 if normal @ across >= 0 else -11) * across
+        look: Any = {"ha": "center", "va": "center", "zorder": 5, "textcoords": "offset points"}
+        places = zip(names, self.points, shifts, strict=True)
+        self.texts_ = [ax.annotate(f"${name}$", at, shift, **look) for name, at, shift in places]
+        p, q, P, Q = names
+        text = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
+        if self.distance is not None:
+            text += f",  $d({p}, {q}) = {self.distance:.3f}$"
+        rim = outlines.edges_of(self.domains)
+        return self._finish(ax, self.domains, line, *rim, title=text if title else "")
