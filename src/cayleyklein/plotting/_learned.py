@@ -87,7 +87,7 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         feature_names : sequence of d str, optional (the columns of a DataFrame)
         resolution : int, points of the grid along each axis, at least 2, default=300
         """
-        refusal, kind = "estimator must be a fitted classifier", type(estimator).__name__
+        refusal, kind = "estimator must be a classifier", type(estimator).__name__
         if not hasattr(estimator, "predict"):
             raise InvalidInputError(f"{refusal}; {kind} has no predict.")
         refusal += f"; {kind} predicts numbers, which have no decision regions."

@@ -1,6 +1,7 @@
 """Notebook cards: a picture of a metric, an estimator or a diagram, with facts next to it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 from typing import Any
 
@@ -30,33 +31,35 @@ def notebook_card(thing: Any) -> str:
     if isinstance(thing, Metric):
         return html_card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
-        return html_card("CayleyKleinVoronoi", _diagram_facts(thing), *_diagram_picture(thing))
+        return html_card("CayleyKleinVoronoi", *_diagram_card(thing))
     if isinstance(thing, CurvatureEstimate):
-        return html_card("CurvatureEstimate", _estimate_facts(thing), *_profile_picture(thing))
+        return html_card("CurvatureEstimate", *_estimate_card(thing))
     metric: Any = getattr(thing, "metric_", None)
-    if metric is None and not hasattr(thing, "part_weights_"):
+    names, parts = (getattr(thing, name, None) for name in ("feature_names_in_", "part_weights_"))
+    if metric is None and parts is None:
         return ""
-    names = getattr(thing, "feature_names_in_", None)
-    facts = [] if metric is None else metric_facts(metric)
-    facts += _learning_facts(thing)
-    encoded = getattr(thing, "encoder_", None) is not None  # the metric has other columns than X
-    drawn, caption = "", ""
+    facts, drawn, caption, bars = [], "", "", ""
     if metric is not None:
+        encoded = getattr(thing, "encoder_", None) is not None  # it has other columns than X
+        facts = metric_facts(metric)
         drawn, caption = metric_picture(metric, None if encoded else names)
-    if hasattr(thing, "part_weights_"):
-        facts.append(("weights", ", ".join(f"{n} {w:.2f}" for n, w in thing.part_weights_.items())))
-        bars = _weight_bars(thing.feature_weights, names, "product", "what the model says")
-        return html_card("Kernel machines and votes, added", facts, drawn, caption, bars)
+    selection = getattr(thing, "selection_", None)
+    if selection is not None and selection.trials:
+        chosen = next(t for t in selection.trials if t.name == selection.chosen)
+        facts.append(("chosen", f"{selection.chosen}: {selection.reason}"))
+        facts.append(("held-out rows", str(chosen)))
     rows = getattr(getattr(thing, "_searcher", None), "X", None)
-    bars = ""
-    if rows is not None:
-        some = rows[:: 1 + len(rows) // MOST_ROWS]
-        weights, by_column = metric.feature_weights, getattr(thing, "_column_shares", np.asarray)
-        bars = _weight_bars(
-            lambda: by_column(weights(some)), names, metric.geometry, "squared distances"
-        )
-    facts += [("bars", "largest shares of squared distances")] if bars else []
-    return html_card("The learned metric", facts, drawn, caption, bars)
+    with suppress(CayleyKleinError):  # there are no shares if all rows coincide
+        if parts is not None:
+            facts.append(("weights", ", ".join(f"{name} {w:.2f}" for name, w in parts.items())))
+            bars = _weight_bars(thing.feature_weights(), names, "product", "what the model says")
+        elif rows is not None:
+            shares = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
+            shares = getattr(thing, "_column_shares", np.asarray)(shares)
+            bars = _weight_bars(shares, names, metric.geometry, "squared distances")
+            facts.append(("bars", "largest shares of squared distances"))
+    title = "The learned metric" if parts is None else "Kernel machines and votes, added"
+    return html_card(title, facts, drawn, caption, bars)
 
 
 def html_card(title: str, facts: Facts, drawn: str, caption: str, more: str = "") -> str:
@@ -75,55 +78,33 @@ def html_card(title: str, facts: Facts, drawn: str, caption: str, more: str = ""
 
 def metric_facts(metric: Metric) -> Facts:
     facts, terms = [("geometry", metric.geometry)], terms_of(metric)
-    if isinstance(metric, CurvedMetric):
-        facts.append(("curvature K", number(metric.curvature)))
-    for i, (part, weight) in enumerate([] if isinstance(metric, CurvedMetric) else terms):
-        kind = f"{part.geometry}, K = {number(part.curvature)}"
-        if isinstance(metric, ProductMetric):
-            facts.append((f"part {i + 1}", f"{kind}, unit {number(float(metric.units[i]), 3)}"))
-        else:
-            facts.append((f"{weight:.3g} ×", kind))
+    for i, (part, weight) in enumerate(terms):
+        name, kind = f"{weight:.3g} ×", f"{part.geometry}, K = {number(part.curvature)}"
+        if isinstance(metric, CurvedMetric):
+            name, kind = "curvature K", number(metric.curvature)
+        elif isinstance(metric, ProductMetric):
+            name, kind = f"part {i + 1}", f"{kind}, unit {number(float(metric.units[i]), 3)}"
+        facts.append((name, kind))
     rank = min(len(part.factor) for part, _ in terms)
     low = "" if rank >= metric.dimension else f", factor of {rank} rows"
     return [*facts, ("dimension", f"{metric.dimension}{low}")]
 
 
-def _estimate_facts(found: CurvatureEstimate) -> Facts:
-    facts = [("verdict", found.verdict)]
-    for name, value, (low, high) in (
-        ("curvature K", found.curvature, found.interval),
-        ("bend", found.bend, found.bend_interval),
-    ):
-        facts.append((name, f"{value:.3g}, {found.level:.0%} from {low:.3g} to {high:.3g}"))
-    return facts
-
-
-def _profile_picture(found: CurvatureEstimate) -> tuple[str, str]:
+def _estimate_card(found: CurvatureEstimate) -> tuple[Facts, str, str]:
+    facts, bend = [("verdict", found.verdict)], (found.bend, *found.bend_interval)
+    for name, numbers in (("curvature K", (found.curvature, *found.interval)), ("bend", bend)):
+        best, low, high = (f"{value:.3g}" for value in numbers)
+        facts.append((name, f"{best}, {found.level:.0%} from {low} to {high}"))
     K, value, _ = found.profile
     x = np.arcsinh(K / np.abs(K).mean())
     path = np.column_stack([x, np.maximum(value - value.max(), -8.0) / 8 * np.ptp(x)])
     flat = Shape("line", np.array([[0.0, 0.0], [0.0, -np.ptp(x)]]))
     profile = Shape("line", path, "elliptic" if found.curvature > 0 else "hyperbolic", 2.0)
     caption = "the log likelihood over K, down to 8 below its maximum, and a line at K = 0"
-    return picture([flat, profile], outlines.bounds_of(path), METRIC_SIZE, caption), caption
+    return facts, picture([flat, profile], outlines.bounds_of(path), METRIC_SIZE, caption), caption
 
 
-def _learning_facts(estimator: Any) -> Facts:
-    selection = getattr(estimator, "selection_", None)
-    if selection is None or not selection.trials:
-        return []
-    chosen = next(t for t in selection.trials if t.name == selection.chosen)
-    said = f"{selection.chosen}: {selection.reason}"
-    return [("chosen", said), ("held-out rows", str(chosen))]
-
-
-def _weight_bars(
-    weigh: Callable[[], Floats], names: Sequence[str] | None, geometry: str, of: str
-) -> str:
-    try:
-        weights = weigh()
-    except CayleyKleinError:  # there are none if all rows coincide
-        return ""
+def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
     order = np.argsort(-weights, kind="stable")[:MOST_BARS]
     digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
     columns = [f"x{i + 1}".translate(digits) for i in range(len(weights))]
@@ -172,32 +153,29 @@ def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]
     return section.restrict(metric), f"the plane of {whose} two principal axes"
 
 
-def _diagram_facts(diagram: CayleyKleinVoronoi) -> Facts:
+def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
     n, cells = len(diagram.points), len(diagram.cell_generators)
+    labels = "" if diagram.labels is None else f", {len(diagram.classes)} labels"
     facts = [
-        ("points", f"{n:,}" if diagram.labels is None else f"{n:,}, {len(diagram.classes)} labels"),
+        ("points", f"{n:,}{labels}"),
         ("order", str(diagram.order)),
         ("cells", f"{cells:,}, {int(diagram.unbounded.sum()):,} of them unbounded"),
         *metric_facts(diagram.metric),
     ]
     for name, which in (("duplicates", diagram.duplicates), ("hidden", diagram.hidden)):
         facts += [(name, f"{len(which):,}")] if len(which) else []
-    return facts
-
-
-def _diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
     if diagram.metric.dimension != 2:
-        return "", "only for diagrams of the plane"
-    if len(diagram.cell_generators) > MOST_CELLS:
-        return "", f"only for at most {MOST_CELLS:,} cells"
+        return facts, "", "only for diagrams of the plane"
+    if cells > MOST_CELLS:
+        return facts, "", f"only for at most {MOST_CELLS:,} cells"
     edges = outlines.edges_of(outlines.domains_of(diagram.metric))
     bounds = outlines.bounds_of(*edges) if diagram.window is None else diagram.window
     shapes, kind = [], "cells"
     if diagram.labels is not None:
         kind, codes = "decision regions", np.searchsorted(diagram.classes, diagram.cell_labels)
-        cells = diagram.outlines(3e-4)
+        regions = list(zip(diagram.outlines(3e-4), codes, strict=True))
         for c in range(len(diagram.classes)):
-            mine = chain(cell for cell, code in zip(cells, codes, strict=True) if code == c)
+            mine = chain(cell for cell, code in regions if code == c)
             color, _, alpha = class_look(c)
             shapes += [Shape("area", mine, color, alpha=alpha), Shape("line", mine, color, 0.5)]
     shown = diagram.points
@@ -206,5 +184,5 @@ def _diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
     shapes.append(Shape("line", chain(diagram.ridge_segments()[1])))
     shapes.append(Shape("marks", shown, size=2.0 if len(shown) < 200 else 1.0, edge=""))
     shapes.append(Shape("line", chain(edges), size=2.0))
-    title = f"{kind} of {len(diagram.points)} points, {diagram.metric.geometry}"
-    return picture(shapes, bounds, DIAGRAM_SIZE, title), "the plane of x₁ and x₂"
+    title = f"{kind} of {n} points, {diagram.metric.geometry}"
+    return facts, picture(shapes, bounds, DIAGRAM_SIZE, title), "the plane of x₁ and x₂"
