@@ -12,7 +12,7 @@ from cayleyklein.app._scene import Drafter
 from cayleyklein.app._state import CHART_NAMES, LAYERS, Generator, PlaneState, scatter
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.plotting.paths import Loops, sample_boundaries, see_loops
+from cayleyklein.plotting.views import Loops, sample_boundaries, see_loops
 
 POINTS = scatter(14, seed=5)
 EVERYTHING = frozenset(LAYERS)

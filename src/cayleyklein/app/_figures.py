@@ -22,8 +22,8 @@ from cayleyklein.geometry import Hyperplane, constructions, metric_tensor
 from cayleyklein.meshes import conformal
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
-from cayleyklein.plotting.paths import Canvas, sample_segments, see_path
 from cayleyklein.plotting.shapes import Shape, chain
+from cayleyklein.plotting.views import Canvas, sample_segments, see_path
 
 POINT_KINDS = ("point", "midpoint", "meet", "reflection")
 LINE_KINDS = ("segment", "line", "perpendicular", "bisector")

@@ -14,9 +14,8 @@ from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary, CayleyKleinVoronoi, equivalent_balls
 from cayleyklein.geometry import constructions, measure, proximity_planes
 from cayleyklein.plotting import outlines
-from cayleyklein.plotting.paths import Canvas, sample_boundaries, see_loops
 from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_circle
-from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS
+from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
 
 N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")

@@ -17,8 +17,8 @@ from cayleyklein.app._views import View
 from cayleyklein.app._worksheets import SHEETS, check_sheet
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
-from cayleyklein.plotting.paths import sample_segments, see_path
 from cayleyklein.plotting.shapes import Shape
+from cayleyklein.plotting.views import sample_segments, see_path
 
 NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
 VALUE_NAMES = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}

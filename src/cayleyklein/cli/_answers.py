@@ -323,11 +323,11 @@ def draw_scores(path: Path, truth: Any, found: Any, what: str) -> None:
     from matplotlib.figure import Figure
     from sklearn.metrics import ConfusionMatrixDisplay
 
-    from cayleyklein.plotting import residuals
+    from cayleyklein.plotting import style
     from cayleyklein.tables import atomic
 
     if what == "number":
-        figure = residuals.residuals_figure(truth, found)
+        figure = style.residuals_figure(truth, found)
     else:
         figure = Figure(figsize=(6, 5), layout="constrained")
         shown = {"ax": figure.add_subplot(), "cmap": "Blues", "xticks_rotation": "vertical"}

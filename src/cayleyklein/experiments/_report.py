@@ -15,7 +15,7 @@ from cayleyklein.experiments import page as html
 from cayleyklein.experiments._statistics import Result, accuracy_text, score_name
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
-from cayleyklein.plotting import residuals, style, svg
+from cayleyklein.plotting import style, svg
 from cayleyklein.tables import TableEncoder
 
 GAINS = ("over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s", "predict, s", "K")
@@ -201,7 +201,7 @@ def dataset_pictures(
         drawn.append((f"{problem.name}: {RELIABILITY}", reliability_figure(results)))
     else:
         said = f"Predictions of auto for {some} of {problem.name}, each row left out."
-        drawn.append((said, residuals.residuals_figure(y, model.predict(None))))
+        drawn.append((said, style.residuals_figure(y, model.predict(None))))
     if curvature is not None:
         shown = plotting.CurvatureDisplay.from_estimate(curvature)
         said = f"How curved {problem.name} is: {curvature.verdict}. The likelihood over K; the band"

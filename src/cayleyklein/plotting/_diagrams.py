@@ -16,10 +16,9 @@ from cayleyklein.geometry import CHARTS, space
 from cayleyklein.geometry.charts import EMBEDDED
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, style
-from cayleyklein.plotting.paths import Canvas
 from cayleyklein.plotting.shapes import LIGHT, Shape, chain
 from cayleyklein.plotting.svg import PADDING
-from cayleyklein.plotting.views import CHART_TITLES, EUCLIDEAN, ChartView
+from cayleyklein.plotting.views import CHART_TITLES, EUCLIDEAN, Canvas, ChartView
 
 DEFAULT_CHARTS = {
     -1: (EUCLIDEAN, "klein", "conformal", "half_space", "hemisphere"),

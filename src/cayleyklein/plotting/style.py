@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.metrics import PredictionErrorDisplay
 
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
@@ -22,6 +23,7 @@ INKS = LIGHT | {"ink": "black"}
 REGION_TINT = 0.22  # how much of a class's colour its regions show
 DOMAIN_WIDTH, EDGE_WIDTH = 2.2, 0.8
 DOMAIN_ID = "domain"
+MOST_POINTS = 2000  # residuals that are drawn of more
 NAMES = ("$x_1$", "$x_2$")
 
 
@@ -136,3 +138,18 @@ def class_tints(n: int) -> list[tuple[float, ...]]:
 def tint(color: str, strength: float) -> tuple[float, ...]:
     rgb = np.array(require("matplotlib.colors", "plot").to_rgb(color))
     return tuple(1 - strength * (1 - rgb))  # opaque, so that neighbours do not add up
+
+
+def residuals_figure(truth: Floats, predicted: Floats) -> Any:
+    """Return a figure of true numbers and of residuals, each over the predicted numbers."""
+    figure = require("matplotlib.figure", "plot").Figure(figsize=(9.4, 4.4), layout="constrained")
+    some = np.random.default_rng(0).permutation(len(truth))[:MOST_POINTS]
+    look = {"color": BLUE, "alpha": 0.6, "s": 14, "linewidths": 0}
+    kinds = {"actual_vs_predicted": "true", "residual_vs_predicted": "true − predicted"}
+    for ax, (kind, name) in zip(figure.subplots(1, 2), kinds.items(), strict=True):
+        shown = PredictionErrorDisplay(y_true=truth[some], y_pred=predicted[some])
+        shown.plot(ax, kind=kind, scatter_kwargs=look, line_kwargs={"color": "0.4"})
+        ax.set(xlabel="predicted", ylabel=name)
+        for axis in (ax.xaxis, ax.yaxis):  # scikit-learn's ticks are odd numbers
+            axis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(5))
+    return figure

@@ -1,19 +1,22 @@
-"""Views: where a point of the plane is on the screen, in a chart of its metric.
+"""Where points of the plane are on the screen, in a chart of its metric, and the paths drawn there.
 
 A curved surface is seen from a camera of some turn and tilt. It faces the eye where y · e > 0, for
-a vector e; the line y · e = 0 on it is its horizon, a curve with one parameter t.
+a vector e; the line y · e = 0 on it is its horizon, a curve with one parameter t. Polylines and
+polygons are sampled where they bend, and cut where a surface turns away.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Bools, Floats
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.diagrams import Boundary
 from cayleyklein.geometry.charts import EMBEDDED
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
-from cayleyklein.plotting.shapes import NOTHING, unit_circle
+from cayleyklein.plotting.shapes import NOTHING, Shape, unit_circle
 
 EUCLIDEAN = "euclidean"  # the plane as it is
 CHART_TITLES = {  # by the sign of K: negative, zero, positive
@@ -32,6 +35,13 @@ FAR_OUT = 1e3  # where lines to infinity end
 STEEP = 89.0  # tilt in degrees from which a dome is seen from above, without a horizon
 HORIZON_END = 4.0  # largest |t| of the horizon that is drawn on a hyperboloid, of height cosh t
 RIM_POINTS = 513
+SAG = 0.0002  # largest distance of a polyline from its curve, in half widths: a part of a pixel
+MOST = 64  # most pieces of a segment
+ARC_STEP = 2 * math.pi / 256  # of samples at its multiples, one of which is the half-plane's ∞
+HORIZON_STEP = 0.03  # step of the horizon's parameter along the edge of a polygon that is cut
+SMALL_ANGLE = 1e-3  # smaller arcs are sampled as if they had this angle: the same to rounding
+FAR_SIDE_OPACITY = 0.3  # opacity of the far side of a surface, relative to its near side
+Dash = tuple[float, ...]
 
 
 class ChartView:
@@ -137,3 +147,200 @@ class ChartView:
             far = FAR_OUT * FAR_OUT / math.sqrt(self.metric.curvature)
             return self.metric.points(far * circle)
         return NOTHING
+
+
+class Loops(NamedTuple):
+    """Closed polygons one after the other: their corners, and the polygon of each."""
+
+    xy: Floats
+    loop: Ints
+
+    @property
+    def after(self) -> Ints:
+        last = np.flatnonzero(np.diff(self.loop, append=-1))
+        after = np.arange(1, len(self.loop) + 1)
+        after[last] = np.append(0, last + 1)[:-1]
+        return after
+
+    def of(self, which: Bools) -> Floats:
+        mine = which[self.loop]
+        ends = np.flatnonzero(np.diff(self.loop[mine])) + 1
+        return np.insert(self.xy[mine], ends, np.nan, axis=0)
+
+
+def sample_segments(view: ChartView, starts: Floats, ends: Floats) -> Floats:
+    if not len(starts):
+        return NOTHING
+    count = _pieces_needed(view, starts, ends)
+    # one more row for the end of each, and one for the gap
+    row, part = spread(count + 2)
+    t = np.minimum(part / count[row], 1.0)
+    path = _along(view.metric, starts[row], ends[row], t)
+    return np.where((part > count[row])[:, None], np.nan, path)[:-1]
+
+
+def sample_boundaries(view: ChartView, boundaries: list[Boundary]) -> Loops:
+    sizes = [len(boundary.starts) for boundary in boundaries]
+    starts, ends, angles = (np.concatenate(parts) for parts in zip(*boundaries, strict=True))
+    cell = np.repeat(np.arange(len(boundaries)), sizes)
+    arc = ~np.isnan(angles[:, 0])
+    first = np.where(arc, np.floor(angles[:, 0] / ARC_STEP) + 1, 0)
+    inner = np.where(arc, np.ceil(angles[:, 1] / ARC_STEP) - first, 0)
+    count = np.ones(len(starts), dtype=np.intp)
+    count[~arc] = _pieces_needed(view, starts[~arc], ends[~arc])
+    count[arc] += np.maximum(inner[arc], 0).astype(np.intp)
+    row, part = spread(count)
+    x, between = starts[row], part > 0
+    bent, flat = between & arc[row], between & ~arc[row]
+    if bent.any():
+        theta = (first[row] + part - 1)[bent] * ARC_STEP
+        on_circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
+        x[bent] = view.metric.points(on_circle / math.sqrt(-view.metric.curvature))
+    t = part[flat] / count[row[flat]]
+    x[flat] = _along(view.metric, starts[row[flat]], ends[row[flat]], t)
+    return Loops(x, cell[row])
+
+
+def spread(count: Ints) -> tuple[Ints, Ints]:
+    row = np.repeat(np.arange(len(count)), count)
+    return row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+
+
+def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Floats:
+    """Return points of segments; t goes from 0 to 1, slowly far out, where charts stretch.
+
+    On a sphere the steps are of one length: with unit vectors h and an angle ω between them,
+    h(t) is proportional to h₀ sin (1 - t)ω + h₁ sin tω.
+    """
+    if metric.curvature > 0 and len(t):
+        z = metric.coordinates(np.stack([starts, ends]))
+        sigma = np.sqrt(1 + metric.curvature * np.sum(z * z, axis=-1))
+        cosine = (1 + metric.curvature * np.sum(z[0] * z[1], axis=-1)) / (sigma[0] * sigma[1])
+        omega = np.maximum(np.arccos(np.clip(cosine, -1, 1)), SMALL_ANGLE)
+        a, b = np.sin((1 - t) * omega) / sigma[0], np.sin(t * omega) / sigma[1]
+        t = b / (a + b)
+    elif metric.curvature < 0:
+        t = (1 - np.cos(math.pi * t)) / 2
+    return np.asarray(starts + t[:, None] * (ends - starts))
+
+
+def _pieces_needed(view: ChartView, starts: Floats, ends: Floats) -> Ints:
+    if view.straight or not len(starts):
+        return np.ones(len(starts), dtype=np.intp)
+    middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
+    p, m, q = view.lift(np.stack([starts, middle, ends]))
+    chord, bent = q - p, m - p
+    square = np.maximum(np.sum(chord * chord, axis=1), np.finfo(float).tiny)
+    foot = (np.sum(bent * chord, axis=1) / square)[:, None] * chord
+    sagitta = np.linalg.norm(bent - foot, axis=1)
+    needed = np.ceil(np.sqrt(sagitta / (SAG * view.half_width)))
+    return np.asarray(np.clip(needed, 1, MOST), dtype=np.intp)
+
+
+def see_path(view: ChartView, path: Floats) -> tuple[Floats, Floats]:
+    gap = np.isnan(path[:, 0])
+    seen, side = view.look(np.where(gap[:, None], view.metric.center, path))
+    if not (side < 0).any():
+        return np.where(gap[:, None], np.nan, seen), NOTHING
+    side = np.where(gap, np.nan, side)
+    cut = np.flatnonzero(side[:-1] * side[1:] < 0)
+    at = view.to_screen(_crossings(path[cut], path[cut + 1], side[cut], side[cut + 1]))
+    seen, side = np.insert(seen, cut + 1, at, axis=0), np.insert(side, cut + 1, 0.0)
+    front, back = (np.where((s >= 0)[:, None], seen, np.nan) for s in (side, -side))
+    return front, back
+
+
+def see_loops(view: ChartView, loops: Loops) -> tuple[Loops, Loops]:
+    """Return polygons on the screen: their near side, and their far side on a surface.
+
+    A side goes along the horizon where corners are left out; to go there and back encloses nothing.
+    """
+    (x, loop), after = loops, loops.after
+    seen, side = view.look(x)
+    near = side > 0
+    if near.all():
+        return Loops(seen, loop), Loops(NOTHING, np.empty(0, dtype=np.intp))
+    cut = np.flatnonzero(near != near[after])
+    if not len(cut):  # each polygon is on one side
+        return Loops(seen[near], loop[near]), Loops(seen[~near], loop[~near])
+    ends = after[cut]
+    t = view.horizon_parameter(_crossings(x[cut], x[ends], side[cut], side[ends]))
+    seen = np.insert(seen, cut + 1, np.nan, axis=0)
+    loop = np.insert(loop, cut + 1, loop[cut])
+    t = np.insert(np.full(len(x), np.nan), cut + 1, t)
+    signs = np.insert(np.where(near, 1, -1), cut + 1, 0)
+    front, back = (_one_side(view, seen[m], loop[m], t[m]) for m in (signs >= 0, signs <= 0))
+    return front, back
+
+
+def _one_side(view: ChartView, seen: Floats, loop: Ints, t: Floats) -> Loops:
+    """Join corners of one side; those on the horizon have a parameter t, the others NaN."""
+    step = np.nan_to_num(t[Loops(seen, loop).after] - t)
+    count = 1 + (np.abs(step) / HORIZON_STEP).astype(np.intp)
+    row, part = spread(count)
+    t, xy = t[row] + step[row] * part / count[row], seen[row]
+    here = ~np.isnan(t)
+    xy[here] = view.to_screen(view.horizon(t[here]))
+    return Loops(xy, loop[row])
+
+
+def _crossings(p: Floats, q: Floats, at_p: Floats, at_q: Floats) -> Floats:
+    return np.asarray(p + (at_p / (at_p - at_q))[:, None] * (q - p))
+
+
+class Canvas:
+    """Collects shapes: first the far side of a surface, faint, then what is put or near."""
+
+    def __init__(self, view: ChartView) -> None:
+        self.view: Any = view  # the page's knows more than a chart
+        self._back: list[Shape] = []
+        self._front: list[Shape] = []
+
+    def shapes(self) -> tuple[Shape, ...]:
+        return tuple(shape for shape in (*self._back, *self._front) if len(shape.xy))
+
+    def put(self, shape: Shape) -> None:
+        self._front.append(shape)
+
+    def areas(self, seen: tuple[Loops, Loops], which: Bools, color: str, alpha: float) -> None:
+        front, back = (loops.of(which) for loops in seen)
+        self._both("area", (front, back), color, alpha)
+
+    def rings(self, x: Floats, color: str, alpha: float) -> None:
+        """Fill polygons (m, n, 2) of equally many corners."""
+        if not len(x):
+            return
+        loops = Loops(x.reshape(-1, 2), np.repeat(np.arange(len(x)), x.shape[1]))
+        self.areas(see_loops(self.view, loops), np.ones(len(x), dtype=bool), color, alpha)
+
+    def line(self, path: Floats, hue: str, width: float, dash: Dash = (), alpha: float = 1) -> None:
+        if len(path):
+            self._both("line", see_path(self.view, path), hue, alpha, size=width, dash=dash)
+
+    def _both(
+        self, kind: str, seen: tuple[Floats, Floats], color: str, alpha: float, **look: Any
+    ) -> None:
+        self._front.append(Shape(kind, seen[0], color, alpha=alpha, **look))
+        self._back.append(Shape(kind, seen[1], color, alpha=FAR_SIDE_OPACITY * alpha, **look))
+
+    def segments(self, starts: Floats, ends: Floats, *look: Any, **more: Any) -> None:
+        self.line(sample_segments(self.view, starts, ends), *look, **more)
+
+    def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
+        seen, facing = self.view.look(x)
+        away = facing < 0
+        self.put(Shape("marks", seen[~away], color, size, marker=marker))
+        self._back.append(Shape("marks", seen[away], color, size, marker=marker, alpha=0.4))
+
+    def rim(self, width: float) -> None:
+        """Draw where the space ends, and where a surface turns away."""
+        view = self.view
+        if view.name == "half_space" and view.domain is not None:  # the point ∞ is on it
+            low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
+            ends = low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]])
+            self.put(Shape("line", ends, "ink", width))
+        else:
+            self.line(view.rim(), "ink", width)
+        if view.surface:
+            outline = view.to_screen(view.outline(RIM_POINTS))
+            self.put(Shape("line", outline, "ink", min(width, 1.4)))
