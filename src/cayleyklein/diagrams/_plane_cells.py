@@ -8,20 +8,12 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.diagrams._power import Groups
-from cayleyklein.diagrams.domains import CutOut, in_ball
+from cayleyklein.diagrams.domains import LocalChart, in_ball
 
 NO_ARC = 1e-12  # an arc this close to a whole circle has length 0: rounding exchanged its ends
 
 
-class Pieces(NamedTuple):
-    cell: Ints  # cells are convex, one after the other, each counter-clockwise
-    starts: Floats
-    ends: Floats
-    angles: Floats  # where an arc starts and ends, (m, 2) and increasing; NaN for a segment
-
-    @property
-    def sweeps(self) -> Floats:
-        return np.nan_to_num(self.angles[:, 1] - self.angles[:, 0])
+Pieces = tuple[Ints, Floats, Floats, Floats]  # the last fields of `PlaneCells`
 
 
 def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
@@ -34,17 +26,26 @@ def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
     start, end = np.where(back, high, low)[meets], np.where(back, low, high)[meets]
     if not (cell == around_center).any():
         east = np.array([[1.0, 0.0]])  # the cell is the whole disc
-        return Pieces(np.array([around_center]), east, east, np.array([[0.0, 2 * math.pi]]))
+        return np.array([around_center]), east, east, np.array([[0.0, 2 * math.pi]])
     follower = _next(Groups.of(cell, np.arange(len(cell)), len(cells.sizes)))
     leaving = np.flatnonzero(~in_ball(corners)[head[meets]])
     arc_start, arc_end = end[leaving], start[follower[leaving]]
     first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (arc_start, arc_end))
     sweep = np.mod(last - first, 2 * math.pi)
     sweep[sweep > 2 * math.pi - NO_ARC] = 0.0
-    segments = Pieces(cell, start, end, np.full((len(cell), 2), np.nan))
-    arcs = Pieces(cell[leaving], arc_start, arc_end, np.stack([first, first + sweep], axis=1))
+    angles = np.stack([first, first + sweep], axis=1)
     order = np.argsort(np.append(np.arange(len(cell)), leaving), kind="stable")
-    return Pieces(*(np.concatenate(both)[order] for both in zip(segments, arcs, strict=True)))
+    return (
+        np.append(cell, cell[leaving])[order],
+        np.vstack([start, arc_start])[order],
+        np.vstack([end, arc_end])[order],
+        np.vstack([np.full((len(cell), 2), np.nan), angles])[order],
+    )
+
+
+def polygon_pieces(corners: Floats, cells: Groups) -> Pieces:
+    no_arcs = np.full((len(cells.members), 2), np.nan)
+    return cells.keys, corners[cells.members], corners[_next(cells)], no_arcs
 
 
 def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
@@ -93,49 +94,40 @@ class Boundary(NamedTuple):
 
 
 class PlaneCells(NamedTuple):
-    pieces: Pieces
+    chart: LocalChart  # of starts, ends and segments
+    n_cells: int
     pairs: Ints  # of cells, with a common segment
     segments: Floats
-    matrix: Floats  # x = origin + matrix y
-    origin: Floats
-    n_cells: int
+    cell: Ints  # of each piece; cells are convex, one after the other, each counter-clockwise
+    starts: Floats
+    ends: Floats
+    angles: Floats  # where an arc starts and ends, (m, 2) and increasing; NaN for a segment
 
-    def to_points(self, y: Floats) -> Floats:
-        return np.asarray(y @ self.matrix.T + self.origin)
+    @property
+    def sweeps(self) -> Floats:
+        return np.nan_to_num(self.angles[:, 1] - self.angles[:, 0])
 
     def areas(self) -> Floats:
-        (x, y), (u, v) = self.pieces.starts.T, self.pieces.ends.T  # area is ½∮(x dy - y dx)
-        is_arc = ~np.isnan(self.pieces.angles[:, 0])
-        sectors = np.where(is_arc, self.pieces.sweeps, x * v - y * u) / 2
-        areas = np.bincount(self.pieces.cell, sectors, minlength=self.n_cells)
-        return np.asarray(areas * abs(np.linalg.det(self.matrix)), dtype=np.float64)
+        (x, y), (u, v) = self.starts.T, self.ends.T  # area is ½∮(x dy - y dx)
+        is_arc = ~np.isnan(self.angles[:, 0])
+        sectors = np.where(is_arc, self.sweeps, x * v - y * u) / 2
+        areas = np.bincount(self.cell, sectors, minlength=self.n_cells)
+        return np.asarray(areas * abs(np.linalg.det(self.chart.matrix)), dtype=np.float64)
 
     def boundaries(self) -> list[Boundary]:
-        pieces = self.pieces
-        ends = np.searchsorted(pieces.cell, np.arange(self.n_cells + 1)).tolist()
-        starts, stops = self.to_points(pieces.starts), self.to_points(pieces.ends)
-        return [Boundary(starts[a:b], stops[a:b], pieces.angles[a:b]) for a, b in pairwise(ends)]
+        places = np.searchsorted(self.cell, np.arange(self.n_cells + 1)).tolist()
+        starts, ends = self.chart.to_points(self.starts), self.chart.to_points(self.ends)
+        return [Boundary(starts[a:b], ends[a:b], self.angles[a:b]) for a, b in pairwise(places)]
 
     def outlines(self, tolerance: float) -> list[Floats]:
         """Return the corners of each cell, arcs in chords at most `tolerance` of the radius off."""
         # a chord of the unit circle over the angle φ has the sagitta 1 - cos(φ/2)
-        pieces, step = self.pieces, 2 * math.acos(1 - tolerance)
-        count = np.maximum(1, np.ceil(pieces.sweeps / step)).astype(np.intp)
+        step = 2 * math.acos(1 - tolerance)
+        count = np.maximum(1, np.ceil(self.sweeps / step)).astype(np.intp)
         piece = np.repeat(np.arange(len(count)), count)
         part = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
-        angle = pieces.angles[piece, 0] + pieces.sweeps[piece] * part / count[piece]
+        angle = self.angles[piece, 0] + self.sweeps[piece] * part / count[piece]
         on_circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        corners = np.where((part == 0)[:, None], pieces.starts[piece], on_circle)
-        ends = np.searchsorted(pieces.cell[piece], np.arange(1, self.n_cells))
-        return np.split(self.to_points(corners), ends)
-
-
-def cells_in_window(cut: CutOut) -> PlaneCells:
-    power, corners, cells = cut.power, cut.power.corners, cut.power.cells
-    pairs, ends = power.ridges
-    between = (pairs < power.n).all(axis=1)
-    no_arcs = np.full((len(cells.members), 2), np.nan)
-    pieces = Pieces(cells.keys, corners[cells.members], corners[_next(cells)], no_arcs)
-    segments = corners[ends.members.reshape(-1, 2)[between]]
-    origin = cut.to_points(np.zeros(2))
-    return PlaneCells(pieces, pairs[between], segments, cut.chart.matrix, origin, power.n)
+        corners = np.where((part == 0)[:, None], self.starts[piece], on_circle)
+        ends = np.searchsorted(self.cell[piece], np.arange(1, self.n_cells))
+        return np.split(self.chart.to_points(corners), ends)

@@ -21,7 +21,7 @@ of one alone has no neighbour to meet on the way: its next copy is a candidate t
 """
 
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +31,8 @@ from scipy.spatial import ConvexHull, QhullError
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import check_memory
-from cayleyklein.diagrams._kernels import median_order, walk_all
 from cayleyklein.exceptions import InvalidInputError
 
-BEYOND_ENTRIES = 2**22  # values of planes in a block of queries beyond the walls
 THIN = 1e-3  # extent of a hull in one direction, relative to another, below which it is scaled up
 
 
@@ -55,14 +53,26 @@ class Groups(NamedTuple):
     def keys(self) -> Ints:
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
-    def take(self, groups: Ints) -> "Groups":
+    def take(self, groups: Ints | Bools) -> "Groups":
         sizes = self.sizes[groups]
         starts = np.append(0, np.cumsum(sizes))
-        shift = np.repeat(self.starts[groups] - starts[:-1], sizes)
+        shift = np.repeat(self.starts[:-1][groups] - starts[:-1], sizes)
         return Groups(self.members[np.arange(starts[-1]) + shift], starts)
 
     def of_group(self, group: int | np.intp) -> Ints:
         return self.members[self.starts[group] : self.starts[group + 1]]
+
+    def renumber(self, number: Ints, *, cyclic: bool) -> list[list[int]]:
+        """Return the numbers of the members of each group; several -1 in a row become one."""
+        flat = number[self.members].tolist()
+        lists: list[list[int]] = [flat[a:b] for a, b in pairwise(self.starts.tolist())]
+        for k in np.unique(self.keys[number[self.members] < 0]):
+            if cyclic:
+                pairs = zip(lists[k], [lists[k][-1], *lists[k]], strict=False)
+                lists[k] = [i for i, before in pairs if max(i, before) >= 0] or [-1]
+            else:
+                lists[k] = sorted(set(lists[k]))
+        return lists
 
 
 class PowerDiagram:
@@ -70,12 +80,13 @@ class PowerDiagram:
 
     `simplices` (f, d + 1) are the generators that meet in a corner, n and above being walls;
     `corners` (c, d) are where they meet, and `corner_of` (f,) is the corner of each simplex, which
-    the simplices of a degenerate corner share.
+    the simplices of a degenerate corner share. `slopes` are those of the planes, then of the walls.
     """
 
     def __init__(self, A: Floats, b: Floats, N: Floats, r: Floats) -> None:
         self.n, self.dimension = A.shape
         b = b - b.max()  # a common constant does not move cells
+        self.slopes = np.vstack([A, N])
         flat = np.vstack([A / (1 - b)[:, None], N / r[:, None]])
         height = np.append(b / (1 - b), np.full(len(N), -1.0))
         fatten = _fattening(flat)
@@ -119,9 +130,16 @@ class PowerDiagram:
         return Groups.of(cell[order], corner[order], self.n)
 
     @cached_property
-    def ridges(self) -> tuple[Ints, Groups]:
+    def facets(self) -> tuple[Ints, Groups]:
         """Pairs of cells with a common facet (walls are cells here), and its corners."""
-        return self._edges() if self.dimension == 2 else self._facets()
+        return self._edges() if self.dimension == 2 else self._faces()
+
+    @cached_property
+    def ridges(self) -> tuple[Ints, Groups]:
+        """The facets between two cells, neither of them a wall."""
+        pairs, corners = self.facets
+        inner = (pairs < self.n).all(axis=1)
+        return pairs[inner], corners.take(inner)
 
     def _edges(self) -> tuple[Ints, Groups]:
         """Return the ridges in the plane: each is dual to two neighbouring simplices."""
@@ -135,7 +153,7 @@ class PowerDiagram:
         starts = np.arange(0, 2 * len(table) + 1, 2)
         return table[:, :2], Groups(table[:, 2:].ravel(), starts)
 
-    def _facets(self) -> tuple[Ints, Groups]:
+    def _faces(self) -> tuple[Ints, Groups]:
         """Return the ridges in any dimension: each is dual to an edge that simplices share."""
         pairs = np.array(list(combinations(range(self.dimension + 1), 2)))
         edge = np.sort(self.simplices[:, pairs].reshape(-1, 2), axis=1)
@@ -165,37 +183,6 @@ class PowerDiagram:
         return Groups(groups.members[np.lexsort((np.arctan2(y, x), key))], groups.starts)
 
 
-class Locator:
-    """Finds the highest plane over queries: down a k-d tree of sites, then a walk on the dual."""
-
-    def __init__(
-        self, power: PowerDiagram, A: Floats, b: Floats, walls: tuple[Floats, Floats], sites: Floats
-    ) -> None:
-        self.walls = walls
-        used = np.flatnonzero(power.used)
-        # in the tree's order cells that are close lie close in memory
-        self.rows = used[median_order(np.ascontiguousarray(sites[used]))]
-        self.A, self.b, self.sites = (np.ascontiguousarray(v[self.rows]) for v in (A, b, sites))
-        place = np.empty(power.n, dtype=np.intp)
-        place[self.rows] = np.arange(len(self.rows))
-        pairs, _ = power.ridges
-        pairs = place[pairs[(pairs < power.n).all(axis=1)]]
-        pairs = np.vstack([pairs, pairs[:, ::-1]])
-        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-        self.graph = Groups.of(pairs[:, 0], np.ascontiguousarray(pairs[:, 1]), len(self.rows))
-
-    def __call__(self, w: Floats) -> Ints:
-        w = np.ascontiguousarray(w)
-        found = np.empty(len(w), dtype=np.intp)
-        starts, neighbors = self.graph.starts, self.graph.members
-        walk_all(w, self.A, self.b, starts, neighbors, self.sites, found)
-        N, r = self.walls
-        beyond = np.flatnonzero(~(w @ N.T <= r).all(axis=1))  # ridges out there are not known
-        for rows in np.array_split(beyond, 1 + len(beyond) * len(self.b) // BEYOND_ENTRIES):
-            found[rows] = np.argmax(w[rows] @ self.A.T + self.b, axis=1)
-        return np.asarray(self.rows[found])
-
-
 def _hull(points: Floats) -> ConvexHull:
     # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
     options = "Qt Q12" + (" Qx" if points.shape[1] >= 5 else "")
@@ -221,12 +208,7 @@ def _merge_equal(equations: Floats, neighbors: Ints) -> tuple[Ints, Ints]:
     """Return the facet of each simplex, and the first simplex of each facet."""
     rows, columns = np.nonzero(neighbors > np.arange(len(neighbors))[:, None])
     others = neighbors[rows, columns]
-    same = equations[rows, 0] == equations[others, 0]
-    rows, others = rows[same], others[same]
     same = (equations[rows] == equations[others]).all(axis=1)
-    if not same.any():
-        everything = np.arange(len(equations))
-        return everything, everything
     graph = coo_array((same[same], (rows[same], others[same])), shape=(len(equations),) * 2)
     _, label = connected_components(graph, directed=False)
     return label.astype(np.intp), np.unique(label, return_index=True)[1]
@@ -262,8 +244,7 @@ def _reserve(cells: int, order: int, d: int) -> None:
 
 
 def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
-    pairs, _ = diagram.ridges
-    sides = sets[pairs[(pairs < diagram.n).all(axis=1)].T]
+    sides = sets[diagram.ridges[0].T]
     lone, proper = exchanges(sides, original)
     alone = sets[(original[sets] == original[sets[:, :1]]).all(axis=1)]
     rows = np.argsort(original, kind="stable")

@@ -2,22 +2,23 @@
 
 from functools import cached_property
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import as_real, at_index, require
+from cayleyklein.diagrams import _kernels, domains
 from cayleyklein.diagrams import _plane_cells as plane_cells
-from cayleyklein.diagrams import domains
-from cayleyklein.diagrams._diagram import Diagram
-from cayleyklein.diagrams.labels import encode_labels
+from cayleyklein.diagrams._power import Groups, PowerDiagram, exchanges, order_k
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 # distance of shapes from the absolute by dimension, relative to its radius: default and smallest
 TOLERANCES = {2: (1e-4, 1e-12), 3: (1e-2, 1e-6)}
+BEYOND_ENTRIES = 2**22  # values of planes in a block of queries beyond the walls
 
 
 class Triangulation(NamedTuple):
@@ -32,15 +33,14 @@ class Triangulation(NamedTuple):
     [(3, 3), (3, 2), (6, 2)]
     """
 
-    simplices: Ints
-    """Points of each simplex, shape (m, d + 1)."""
-    centers: Floats
-    """Centre of each simplex, equally far from its points, shape (m, d)."""
-    edges: Ints
-    """Points of neighbouring cells, shape (e, 2); some belong to no simplex when K < 0."""
+    simplices: Ints  #: Points of each simplex, shape (m, d + 1).
+    centers: Floats  #: Centre of each simplex, equally far from its points, shape (m, d).
+    edges: (
+        Ints  #: Points of neighbouring cells, shape (e, 2); some belong to no simplex when K < 0.
+    )
 
 
-class CayleyKleinVoronoi(NotebookCard, Diagram):
+class CayleyKleinVoronoi(NotebookCard):
     """The Voronoi diagram of points under a curved metric, of order 1 or k (paper §3.1).
 
     Its bisectors are hyperplanes, so it is the power diagram of :func:`equivalent_balls`, within
@@ -91,12 +91,40 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         self, points: ArrayLike, metric: Any, *, order: int = 1,
         labels: ArrayLike | None = None, window: ArrayLike | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(points, metric, order)
-        self.window = domains.window_corners(window, self.points, self.metric.curvature)
+        if not isinstance(metric, CurvedMetric):
+            mixed = isinstance(metric, MixedMetric | ProductMetric)
+            raise InvalidInputError(
+                f"metric must be a CurvedMetric; got {type(metric).__name__}"
+                f"{', which has curved bisectors; use one of its metrics' if mixed else ''}."
+            )
+        self.metric: CurvedMetric = metric
+        self.points = checks.as_points(points, "points", metric.dimension, ndim=2) + 0.0
+        n, self.order = len(self.points), checks.as_count(order, "order")
+        if 1 < self.order >= n:
+            raise InvalidInputError(f"Got order={order} for {n} points; it must be smaller.")
+        _, first, like = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
+        self._original = first[like.reshape(-1)]  # for each row, the first row equal to it
+        self._chart, A, b = domains.local_planes(self.points, metric)
+        self._walls = domains.far_walls(self._chart, self._chart.to_local(self.points))
+        found = order_k(A, b, self._walls, self.order, self._original)
+        self._sets, self._A, self._b, self._power = found
+        self.window = domains.window_corners(window, self.points, metric.curvature)
         self.labels: AnyArray | None = None
         if labels is not None:
-            self.classes, self._codes = encode_labels(labels, len(self.points))
+            self.classes, self._codes = domains.encode_labels(labels, n)
             self.labels = np.asarray(labels)
+        used, inside = self._power.used, ~self._power.on_wall
+        self._disc_corners = np.empty(0)  # where a hyperbolic domain is the unit ball
+        if metric.curvature < 0:
+            o, rho = self._chart.disc
+            self._disc_corners = np.asarray(o + rho * self._power.corners)
+            inside = domains.in_ball(self._disc_corners)
+        if self.order > 1:  # a single generator always has a cell; a set of them may have none
+            used = used & (self._power.cells.sizes > metric.dimension)
+            if metric.curvature < 0:
+                used &= domains.meets_ball(self._disc_corners, self._power.cells, used)
+        self._cells, self._cell_number = _numbering(used)
+        self._vertices, self._vertex_number = _numbering(inside)
 
     def __repr__(self) -> str:
         what = repr(self.metric).partition("(")[2][:-1]
@@ -106,40 +134,152 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         )
 
     @cached_property
-    def _plane_cells(self) -> plane_cells.PlaneCells:
-        self._needs_dimension(2)
-        if self.window is not None:
-            return plane_cells.cells_in_window(self._cut_out())
-        o, rho = self._chart.disc
-        center = int(np.argmax(self._A[self._cells] @ (-o / rho) + self._b[self._cells]))
-        y, ends = np.asarray(self._disc_corners), self._ridges[1].members.reshape(-1, 2)
-        pieces = plane_cells.cut_to_disc(y, self._power.cells.take(self._cells), center)
-        segments = np.stack(plane_cells.cut_edges(*y[ends.T])[:2], axis=1)
-        matrix = self.metric.inverse_factor / sqrt(-self.metric.curvature)
-        place = matrix, self.metric.center, len(self._cells)
-        return plane_cells.PlaneCells(pieces, self.ridge_cells, segments, *place)
+    def duplicates(self) -> Ints:
+        """Pairs (duplicate, first row with the same point), of shape (m, 2)."""
+        again = np.flatnonzero(self._original != np.arange(len(self.points)))
+        return np.stack([again, self._original[again]], axis=1)
 
-    def _needs_dimension(self, *allowed: int) -> int:
-        d = int(self._power.dimension)
-        if d not in allowed:
-            names = " or ".join({2: "the plane", 3: "space"}[k] for k in allowed)
+    @cached_property
+    def _ridges(self) -> tuple[Ints, Ints, Groups]:
+        """The cells on both sides of each ridge, the points that it bisects, and its corners."""
+        pairs, corners = self._power.ridges
+        points, keep = exchanges(self._sets[pairs.T], self._original)
+        keep &= (self._cell_number[pairs] >= 0).all(axis=1)
+        if self.metric.curvature < 0 and self.metric.dimension == 2:
+            ends = self._disc_corners[corners.members.reshape(-1, 2).T]
+            keep &= plane_cells.cut_edges(*ends)[2]
+        elif self.metric.curvature < 0:
+            keep &= domains.meets_ball(self._disc_corners, corners, keep)
+        return self._cell_number[pairs[keep]], points[keep], corners.take(keep)
+
+    @cached_property
+    def hidden(self) -> Ints:
+        """Points without a cell, because rounding merged them with a neighbour."""
+        shown = np.append(self.cell_generators, self.duplicates[:, 0])
+        return np.setdiff1d(np.arange(len(self.points)), shown)
+
+    @cached_property
+    def cell_generators(self) -> Ints:
+        """Generators of each cell, of shape (n_cells, order)."""
+        return self._sets[self._cells]
+
+    @cached_property
+    def vertices(self) -> Floats:
+        """Vertices in the domain, of shape (n_vertices, d)."""
+        return self._chart.to_points(self._power.corners[self._vertices])
+
+    @cached_property
+    def regions(self) -> list[list[int]]:
+        """Vertices of each cell; -1 is a vertex at infinity, or outside the domain."""
+        cells = self._power.cells.take(self._cells)
+        return cells.renumber(self._vertex_number, cyclic=self.metric.dimension == 2)
+
+    @cached_property
+    def point_region(self) -> Ints:
+        """Cell that contains each point."""
+        if self.order > 1:
+            return self.locate(self.points)
+        own = np.full(len(self.points), -1)
+        own[self._sets[:, 0]] = self._cell_number
+        if len(self.hidden):
+            own[self.hidden] = self.locate(self.points[self.hidden])
+        return own[self._original]
+
+    @property
+    def ridge_cells(self) -> Ints:
+        """The two cells on both sides of each ridge."""
+        return self._ridges[0]
+
+    @property
+    def ridge_points(self) -> Ints:
+        """The two points that each ridge bisects."""
+        return self._ridges[1]
+
+    @cached_property
+    def ridge_vertices(self) -> list[list[int]]:
+        """Vertices of each ridge; -1 as in `regions`."""
+        corners = self._ridges[2]
+        if self.metric.dimension == 2:
+            ends = self._vertex_number[corners.members.reshape(-1, 2)]
+            return cast(list[list[int]], np.sort(ends, axis=1).tolist())
+        return corners.renumber(self._vertex_number, cyclic=self.metric.dimension == 3)
+
+    @cached_property
+    def unbounded(self) -> Bools:
+        """Whether each cell reaches infinity, which is the absolute when K < 0."""
+        cells = self._power.cells
+        infinite = self._vertex_number[cells.members] < 0
+        return (np.bincount(cells.keys, infinite, len(self._A)) > 0)[self._cells]
+
+    @cached_property
+    def _location(self) -> tuple[Ints, Floats, Floats, Groups, Floats]:
+        """The used sets in the order of a k-d tree; their planes, neighbours and sites."""
+        used = np.flatnonzero(self._power.used)
+        sites = self._chart.to_local(self.points)[self._sets].mean(axis=1)
+        # in the tree's order cells that are close lie close in memory
+        rows = used[_kernels.median_order(np.ascontiguousarray(sites[used]))]
+        place = np.empty(self._power.n, dtype=np.intp)
+        place[rows] = np.arange(len(rows))
+        pairs = place[self._power.ridges[0]]
+        pairs = np.vstack([pairs, pairs[:, ::-1]])
+        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+        graph = Groups.of(pairs[:, 0], np.ascontiguousarray(pairs[:, 1]), len(rows))
+        return rows, self._A[rows], self._b[rows], graph, sites[rows]
+
+    def locate(self, X: ArrayLike) -> Ints:
+        """Return the number (m,) of the cell that contains each query X (m, d).
+
+        Outside a hyperbolic domain the bisectors are continued; there the answer is -1 when the
+        order is over 1, since there may be no such cell.
+        """
+        X = checks.as_points(X, "X", self.metric.dimension, ndim=2)
+        w = np.ascontiguousarray(self._chart.to_local(X))
+        checks.refuse_overflow(np.isfinite(w).all(axis=1), "L(x - μ)", "X")
+        rows, A, b, graph, sites = self._location
+        found = np.empty(len(w), dtype=np.intp)
+        _kernels.walk_all(w, A, b, graph.starts, graph.members, sites, found)
+        N, r = self._walls
+        beyond = np.flatnonzero(~(w @ N.T <= r).all(axis=1))  # ridges out there are not known
+        for part in np.array_split(beyond, 1 + len(beyond) * len(b) // BEYOND_ENTRIES):
+            found[part] = np.argmax(w[part] @ A.T + b, axis=1)
+        found = self._cell_number[rows[found]]
+        if self.order > 1 and self.metric.curvature < 0:
+            found[~self.metric.contains(X)] = -1
+        return found
+
+    def _tolerance(self, value: float | None = None, *, space: bool = True) -> float:
+        """Check a tolerance, and that the diagram is one of the plane (or of space)."""
+        d = self.metric.dimension
+        if d != 2 and not (space and d == 3):
             raise NotRepresentableError(
-                f"These shapes exist for diagrams in {names}; this one has {d} dimensions. Use its "
-                f"vertices, regions and ridges, locate() or predict()."
+                f"These shapes exist for diagrams in the plane{' or space' if space else ''}; this "
+                f"one has {d} dimensions. Use its vertices, regions and ridges, locate() or "
+                f"predict()."
             )
-        return d
+        default, finest = TOLERANCES[d]
+        return default if value is None else checks.as_real(value, "tolerance", f"[{finest:g}, 1)")
 
-    def _off(self, value: float | None) -> float:
-        default, finest = TOLERANCES[self._power.dimension]
-        return default if value is None else as_real(value, "tolerance", f"[{finest:g}, 1)")
+    def _cut_out(self, tolerance: float) -> tuple[domains.LocalChart, PowerDiagram]:
+        A, b = self._A[self._cells], self._b[self._cells]
+        return domains.cut_out(self._chart, A, b, self.window, tolerance)
 
-    def _cut_out(self, tolerance: float | None = None) -> domains.CutOut:
-        off = self._off(tolerance)
-        if self.window is None:
-            walls = domains.ball_walls(self._chart, off)
-        else:
-            walls = domains.window_walls(self._chart, self.window)
-        return domains.CutOut(self._chart, self._A[self._cells], self._b[self._cells], *walls)
+    @cached_property
+    def _plane_cells(self) -> plane_cells.PlaneCells:
+        off, n = self._tolerance(space=False), len(self._cells)
+        if self.window is not None:
+            chart, power = self._cut_out(off)
+            pairs, ends = power.ridges
+            segments = power.corners[ends.members.reshape(-1, 2)]
+            pieces = plane_cells.polygon_pieces(power.corners, power.cells)
+            return plane_cells.PlaneCells(chart, n, pairs, segments, *pieces)
+        middle = self.metric.center
+        heights = self._A[self._cells] @ self._chart.to_local(middle) + self._b[self._cells]
+        y, ends = self._disc_corners, self._ridges[2]
+        cells = self._power.cells.take(self._cells)
+        pieces = plane_cells.cut_to_disc(y, cells, int(np.argmax(heights)))
+        segments = np.stack(plane_cells.cut_edges(*y[ends.members.reshape(-1, 2).T])[:2], axis=1)
+        chart = domains.LocalChart(self.metric, middle, 1 / sqrt(-self.metric.curvature))
+        return plane_cells.PlaneCells(chart, n, self.ridge_cells, segments, *pieces)
 
     def boundaries(self) -> list[plane_cells.Boundary]:
         """Return the exact boundaries of plane cells: segments, and arcs of the absolute.
@@ -155,29 +295,22 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     def outlines(self, tolerance: float | None = None) -> list[Floats]:
         """Return the corners (m, 2) of plane cells in the domain or the window; (0, 2) outside.
 
-        Parameters
-        ----------
-        tolerance : float, optional
-            Largest distance of chords from the absolute, relative to its radius; 1e-4 by default.
+        Arcs become chords at most `tolerance` off, relative to their radius; 1e-4 by default.
         """
-        self._needs_dimension(2)
-        return self._plane_cells.outlines(self._off(tolerance))
+        off = self._tolerance(tolerance, space=False)
+        return self._plane_cells.outlines(off)
 
     def cells(self, tolerance: float | None = None) -> list[Any]:
         """Return the cells within the domain, or the window; those outside are empty.
 
         In the plane they are :meth:`outlines` as ``shapely.Polygon`` (needs the extra ``plot``), in
-        space closed triangle meshes (:class:`Mesh`).
-
-        Parameters
-        ----------
-        tolerance : float, optional
-            Largest distance of the shapes of a hyperbolic diagram from the absolute, relative to
-            its radius; 1e-4 in the plane and 1e-2 in space by default.
+        space closed triangle meshes (:class:`Mesh`). Hyperbolic shapes are at most `tolerance` off
+        the absolute, relative to its radius; 1e-4 in the plane and 1e-2 in space by default.
         """
-        if self._needs_dimension(2, 3) == 3:
-            return domains.cell_meshes(self._cut_out(tolerance))
-        outlines, shapely = self.outlines(tolerance), require("shapely", "plot")
+        off = self._tolerance(tolerance)
+        if self.metric.dimension == 3:
+            return domains.cell_meshes(*self._cut_out(off))
+        outlines, shapely = self.outlines(off), checks.require("shapely", "plot")
         # a cell of fewer than three corners is flat to rounding, which also exchanges close corners
         cells = [shapely.Polygon(ring if len(ring) > 2 else None) for ring in outlines]
         return [cell if cell.is_valid else cell.convex_hull for cell in cells]
@@ -188,7 +321,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         They are pairs of cells (m, 2), and the two ends (m, 2, 2) of the segment between them.
         """
         plane = self._plane_cells
-        return plane.pairs, plane.to_points(plane.segments)
+        return plane.pairs, plane.chart.to_points(plane.segments)
 
     def dual(self) -> Triangulation:
         """Return the Delaunay triangulation of the metric, the dual of a diagram of order 1.
@@ -227,33 +360,31 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     def frontier(self, tolerance: float | None = None) -> Any:
         """Return the decision frontier of k-NN, k = order: ridges between different labels.
 
-        In the plane they are segments (m, 2, 2), in space a list of convex polygons (k, 3).
-
-        Parameters
-        ----------
-        tolerance : float, optional
-            In space, the largest distance of polygons from the absolute, as in :meth:`cells`;
-            segments in the plane are exact.
+        In the plane they are segments (m, 2, 2), which are exact, in space a list of convex
+        polygons (k, 3), at most `tolerance` off the absolute as in :meth:`cells`.
         """
-        if self._needs_dimension(2, 3) == 3:
-            pairs, polygons = self._cut_out(tolerance).polygons()
-            return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
-        self._off(tolerance)
+        off = self._tolerance(tolerance)
+        if self.metric.dimension == 3:
+            chart, power = self._cut_out(off)
+            (pairs, corners), x = power.ridges, chart.to_points(power.corners)
+            return [x[corners.of_group(i)] for i in np.flatnonzero(self._differ(pairs))]
         pairs, segments = self.ridge_segments()
         return segments[self._differ(pairs)]
 
     def predict(self, X: ArrayLike) -> AnyArray:
-        """Return the k-NN prediction (m,) for each query, k = order: the label of its cell.
+        """Return the k-NN prediction (m,), k = order, for queries X (m, d): labels of their cells.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-            Queries; when the order is over 1, in the domain.
+        When the order is over 1, queries must be in the domain.
         """
         cells = self.locate(X)
         if (cells < 0).any():
             raise OutsideDomainError(
-                f"X{at_index(cells < 0)} lies outside the hyperbolic domain, in no cell of the "
-                f"diagram of order {self.order}; move or drop such points."
+                f"X{checks.at_index(cells < 0)} lies outside the hyperbolic domain, in no cell of "
+                f"the diagram of order {self.order}; move or drop such points."
             )
         return self.cell_labels[cells]
+
+
+def _numbering(chosen: Bools) -> tuple[Ints, Ints]:
+    """Return the chosen rows, and for each row its place among them, or -1."""
+    return np.flatnonzero(chosen), np.where(chosen, np.cumsum(chosen) - 1, -1)

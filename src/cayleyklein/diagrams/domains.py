@@ -19,7 +19,7 @@ from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import about, as_finite_array, as_points
+from cayleyklein._validation import about, as_finite_array, as_points, refuse_containers
 from cayleyklein.diagrams._power import Groups, PowerDiagram
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import bisectors, distances, lifts, space
@@ -70,8 +70,7 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     rows = as_points(points, "points", known.dimension, ndim=2)
     with about("points"):
         planes = bisectors.proximity_planes(rows, known)
-    centers = np.asarray(planes.normal, dtype=np.float64)
-    offsets = np.asarray(planes.offset, dtype=np.float64)
+    centers, offsets = (np.asarray(part, dtype=np.float64) for part in planes)
     return EquivalentBalls(centers, np.einsum("ij,ij->i", centers, centers) + 2 * offsets)
 
 
@@ -106,11 +105,7 @@ def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floa
     with np.errstate(over="ignore", invalid="ignore"):  # nan is inf - inf or 0 * inf
         sizes = np.abs((points - points[0]) @ metric.factor.T)
         extent = float(np.where(np.isnan(sizes), np.inf, sizes).max())
-    if extent and not 1 / LARGEST_SPREAD < extent < LARGEST_SPREAD:
-        raise InvalidInputError(
-            f"points are spread over {extent:.3g} in the coordinates z = L(x - μ), too "
-            f"{'much' if extent > 1 else 'little'} for squares of distances; rescale them."
-        )
+    refuse_extent(extent, "points, in the coordinates z = L(x - μ), are spread over")
     K = metric.curvature
     middle = points - points.mean(axis=0)
     pivot = points[np.argmin(np.einsum("ij,ij->i", middle, middle))]
@@ -138,18 +133,21 @@ def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -
         )
     corners = as_finite_array(window, "window")
     d = points.shape[1]
-    extent = float(np.abs(corners).max(initial=0.0))
-    if extent and not 1 / LARGEST_SPREAD < extent < LARGEST_SPREAD:
-        raise InvalidInputError(
-            f"window reaches {extent:.3g}, and products of such coordinates overflow or underflow; "
-            f"rescale it and the points."
-        )
+    refuse_extent(float(np.abs(corners).max(initial=0.0)), "window reaches")
     if corners.shape != (2, d) or not (corners[0] < corners[1]).all():
         raise InvalidInputError(
             f"window must be two corners, the lower and the upper, of {d} coordinates each; "
             f"got {np.asarray(window).tolist()}."
         )
     return corners
+
+
+def refuse_extent(extent: float, what: str, largest: float = LARGEST_SPREAD) -> None:
+    if extent and not 1 / largest < extent < largest:
+        raise InvalidInputError(
+            f"{what} {extent:.3g}, and products of such coordinates overflow or underflow; "
+            f"rescale the coordinates."
+        )
 
 
 def box_around(points: Floats) -> Floats:
@@ -159,18 +157,27 @@ def box_around(points: Floats) -> Floats:
     return np.stack([lower - MARGIN * extent, upper + MARGIN * extent])
 
 
-def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the pivot, or another point well within the window, and the walls around it."""
-    lower, upper = window
-    room = WINDOW_ROOM * (upper - lower)
-    inner = np.clip(chart.pivot, lower + room, upper - room)
-    walls = np.vstack([chart.matrix, -chart.matrix])
-    return chart.to_local(inner), walls, np.append(upper - inner, inner - lower)
+def cut_out(
+    chart: LocalChart, A: Floats, b: Floats, window: Floats | None, tolerance: float = 0.0
+) -> tuple[LocalChart, PowerDiagram]:
+    """Return the diagram within a window in x, or within `tolerance` of the domain in space.
+
+    The chart that goes with it is around a point well inside.
+    """
+    if window is None:
+        inner, (N, r) = chart.metric.center, _ball_walls(tolerance)
+        N = chart.disc[1] * N
+    else:
+        lower, upper = window
+        room = WINDOW_ROOM * (upper - lower)
+        inner = np.clip(chart.pivot, lower + room, upper - room)
+        N, r = np.vstack([chart.matrix, -chart.matrix]), np.append(upper - inner, inner - lower)
+    power = PowerDiagram(A, b + A @ chart.to_local(inner), N, r)
+    return chart._replace(pivot=inner), power
 
 
-def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Floats]:
-    """Return the centre and walls of a polyhedron within `tolerance` of the domain in space."""
-    o, rho = chart.disc
+def _ball_walls(tolerance: float) -> tuple[Floats, Floats]:
+    """Return the walls of a polyhedron in the unit ball of space, within `tolerance` of it."""
     count, off = 64, math.inf
     while off > tolerance:
         # a spiral of points that are spread evenly over the sphere
@@ -181,7 +188,7 @@ def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Flo
         faces = ConvexHull(points).equations
         off = 1 + faces[:, 3].max()
         count *= 2
-    return -o / rho, rho * faces[:, :3], -faces[:, 3]
+    return faces[:, :3], -faces[:, 3]
 
 
 def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:
@@ -215,31 +222,6 @@ def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
     return answer
 
 
-class CutOut:
-    """The diagram of planes ⟨A_i, w⟩ + b_i within walls ⟨N, w - origin⟩ ≤ r."""
-
-    def __init__(
-        self, chart: LocalChart, A: Floats, b: Floats, origin: Floats, N: Floats, r: Floats
-    ) -> None:
-        self.chart, self.A, self.N, self.origin = chart, A, N, origin  # y of x is w - origin
-        self.power = PowerDiagram(A, b + A @ origin, N, r)
-
-    @classmethod
-    def to_window(cls, points: Floats, metric: CurvedMetric, window: Floats) -> "CutOut":
-        """Return the diagram of order 1 of points, within a window in x."""
-        chart, A, b = local_planes(points, metric)
-        return cls(chart, A, b, *window_walls(chart, window))
-
-    def to_points(self, y: Floats) -> Floats:
-        return self.chart.to_points(y + self.origin)
-
-    def polygons(self) -> tuple[Ints, list[Floats]]:
-        pairs, corners = self.power.ridges
-        between = np.flatnonzero((pairs < self.power.n).all(axis=1))
-        x = self.to_points(self.power.corners)
-        return pairs[between], [x[corners.of_group(ridge)] for ridge in between]
-
-
 class Mesh(NamedTuple):
     """A closed triangle mesh: vertices (v, 3), and triangles (t, 3) of them, seen from outside.
 
@@ -261,27 +243,24 @@ class Mesh(NamedTuple):
         return float(np.linalg.det(corners).sum() / 6)
 
 
-def cell_meshes(cut: CutOut) -> list[Mesh]:
-    power = cut.power
-    pairs, polygons = power.ridges
+def cell_meshes(chart: LocalChart, power: PowerDiagram) -> list[Mesh]:
+    pairs, polygons = power.facets
     wall = pairs[:, 1] >= power.n
-    slopes = np.vstack([cut.A, cut.N])
-    outward = slopes[pairs[:, 1]] - np.where(wall[:, None], 0.0, slopes[pairs[:, 0]])
+    outward = power.slopes[pairs[:, 1]] - np.where(wall, 0.0, power.slopes[pairs[:, 0]].T).T
     triangles, ridge = fans(polygons)
     at = power.corners[triangles]
     normal = np.cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 0])
     # seen from outside in the chart, which may be a mirror image of x
-    mirrored = np.linalg.det(cut.chart.matrix) < 0
+    mirrored = np.linalg.det(chart.matrix) < 0
     turn = (np.einsum("ij,ij->i", normal, outward[ridge]) < 0) != mirrored
     triangles[turn] = triangles[turn, ::-1]
     inner = ~wall[ridge]
     cell = np.append(pairs[ridge, 0], pairs[ridge[inner], 1])
     faces = np.vstack([triangles, triangles[inner, ::-1]])
     order = np.argsort(cell, kind="stable")
-    groups = Groups.of(cell[order], order, power.n)
-    x, meshes = cut.to_points(power.corners), []
-    for i in range(power.n):
-        used, number = np.unique(faces[groups.of_group(i)], return_inverse=True)
+    x, meshes = chart.to_points(power.corners), []
+    for part in np.split(faces[order], np.searchsorted(cell[order], np.arange(1, power.n))):
+        used, number = np.unique(part, return_inverse=True)
         meshes.append(Mesh(x[used], number.reshape(-1, 3)))
     return meshes
 
@@ -294,3 +273,20 @@ def fans(polygons: Groups) -> tuple[Ints, Ints]:
     first = polygons.starts[key[second]]
     corners = polygons.members[np.stack([first, second, second + 1], axis=1)]
     return corners, key[second]
+
+
+def encode_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyArray, Ints]:
+    """Return the sorted classes, and the index of the class of each of n points."""
+    refuse_containers(labels, name)
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise InvalidInputError(
+            f"{name} must have one entry for each of the {n} points; got shape {values.shape}."
+        )
+    if values.dtype.kind == "f":
+        as_finite_array(values, name)
+    try:
+        classes, codes = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(f"{name} cannot be sorted: {error}.") from error
+    return classes, codes

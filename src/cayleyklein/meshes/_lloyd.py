@@ -193,14 +193,15 @@ def _cells(x: Floats, region: Region) -> tuple[Ints, Floats]:
     """Cut a region along the cells; return the point of each piece, and the pieces (q, 3, 2)."""
     shapely = checks.require("shapely", "mesh")
     # bisectors go on beyond a hyperbolic domain, and so a box around the region serves there too
-    cut = domains.CutOut.to_window(x, region.metric, domains.box_around(region.corners))
-    corners, cells = cut.to_points(cut.power.corners), cut.power.cells
+    planes, box = domains.local_planes(x, region.metric), domains.box_around(region.corners)
+    chart, power = domains.cut_out(*planes, box)
+    corners, cells = chart.to_points(power.corners), power.cells
     real = np.flatnonzero(cells.sizes > 2)
     cells = cells.take(real)
     shapes = shapely.polygons(shapely.linearrings(corners[cells.members], indices=cells.keys))
     shapely.prepare(region.shape)
     inner = shapely.contains_properly(region.shape, shapes)
-    whole, cell = domains.fans(cells.take(np.flatnonzero(inner)))
+    whole, cell = domains.fans(cells.take(inner))
     # rounding may exchange close corners
     parts = shapely.intersection(shapely.convex_hull(shapes[~inner]), region.shape)
     parts = shapely.constrained_delaunay_triangles(parts)

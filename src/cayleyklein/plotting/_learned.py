@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.diagrams import domains as boxes
-from cayleyklein.diagrams import labels
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.manifold import CurvedMDS
@@ -324,7 +323,7 @@ class MapDisplay(style.PlaneDisplay):
         if names is not None and len(checks.as_texts(names, "names")) != n:
             raise InvalidInputError(f"Got {len(names)} names for {n} points.")
         if y is not None:
-            labels.encode_labels(y, n, "y")
+            boxes.encode_labels(y, n, "y")
         pairs = np.empty((0, 2)) if edges is None else checks.as_finite_array(edges, "edges")
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")

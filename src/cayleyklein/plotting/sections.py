@@ -14,7 +14,7 @@ from scipy import linalg
 
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_points, expect, refuse_huge
-from cayleyklein.diagrams import labels
+from cayleyklein.diagrams import domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term
@@ -105,7 +105,7 @@ def rows_and_labels(
     rows = as_points(X, "X", d, ndim=2)
     refuse_huge(rows, "X")
     if y is not None:
-        labels.encode_labels(y, len(rows), "y")
+        domains.encode_labels(y, len(rows), "y")
     return rows, None if y is None else np.asarray(y)
 
 
