@@ -19,7 +19,7 @@ from tests.manifold.spaces import (
 )
 
 from cayleyklein import CurvedMDS, CurvedMetric
-from cayleyklein.manifold._placing import PointStress
+from cayleyklein.manifold._placing import descend_to
 
 CURVATURES = ("learned", 0.0, -0.05, 0.05)
 
@@ -311,10 +311,10 @@ def test_new_points_are_where_the_stress_is_least(data, curvature):
     D = D[np.ix_(rows, rows)]
     found = fitted(D[:60, :60], curvature=curvature)
     target, v = D[60:, :60], found._tangent
-    stress, weights = PointStress(v, found.curvature_), np.ones((20, 60))
+    weights = np.ones((20, 60))
     drawn = 0.5 * D.max() * rng.normal(size=(100, 2))
     starts = np.broadcast_to(np.vstack([v, drawn]), (20, 160, 2))
-    _, ends, _ = stress.descend(starts, target, weights, 300)
+    _, ends, _ = descend_to(v, found.curvature_, starts, target, weights, 300)
     X = found.transform(target)
     errors = found.metric_.pairwise(X, found.embedding_) - target
     reached = np.square(errors).sum(axis=1)

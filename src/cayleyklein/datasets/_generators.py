@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from cayleyklein import _estimators as estimators
 from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import as_count, as_real, check_memory
+from cayleyklein._validation import as_count, as_real, check_memory, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
@@ -25,15 +25,9 @@ LARGEST_RADIUS = 8.0  # of a hyperbolic tree, where 1 - tanh² still has nine di
 
 
 def make_elliptic_blobs(
-    n_samples: int = 640,
-    n_features: int = 3,
-    *,
-    centers: int = 40,
-    cluster_std: float = 0.15,
-    reach: float = 1.5,
-    random_state: int | Random | None = None,
-    return_metric: bool = False,
-) -> tuple[Any, ...]:
+    n_samples: int = 640, n_features: int = 3, *, centers: int = 40, cluster_std: float = 0.15,
+    reach: float = 1.5, random_state: int | Random | None = None, return_metric: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
     """Return round clusters of a hemisphere, in the chart that keeps straight lines straight.
 
     Parameters
@@ -49,7 +43,6 @@ def make_elliptic_blobs(
         Largest angle between a row and the pole, below π/2, where the horizon is.
     random_state : int, RandomState instance or None, default=None
     return_metric : bool, default=False
-        Return the metric too.
 
     Returns
     -------
@@ -65,8 +58,7 @@ def make_elliptic_blobs(
     ((200, 3), 10, CurvedMetric(elliptic, d=3, K=1))
     """
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
-    rng = seeded(random_state)
-    std = as_real(cluster_std, "cluster_std", STD)
+    rng, std = seeded(random_state), as_real(cluster_std, "cluster_std", STD)
     reach = as_real(reach, "reach", f"(0, {math.pi / 2})")
     check_data_size(n, d, as_count(centers, "centers"))
     y = shared_labels(n, centers, rng)
@@ -77,16 +69,10 @@ def make_elliptic_blobs(
 
 
 def make_hyperbolic_tree(
-    n_samples: int = 644,
-    n_features: int = 2,
-    *,
-    depth: int = 4,
-    branching: int = 2,
-    edge: float = 1.0,
-    cluster_std: float = 0.3,
-    random_state: int | Random | None = None,
+    n_samples: int = 644, n_features: int = 2, *, depth: int = 4, branching: int = 2,
+    edge: float = 1.0, cluster_std: float = 0.3, random_state: int | Random | None = None,
     return_metric: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """Return clusters around the nodes of a tree in a hyperbolic space, in Klein's unit ball.
 
     Parameters
@@ -105,7 +91,6 @@ def make_hyperbolic_tree(
         Standard deviation of the rows around a node.
     random_state : int, RandomState instance or None, default=None
     return_metric : bool, default=False
-        Return the metric too.
 
     Returns
     -------
@@ -121,8 +106,7 @@ def make_hyperbolic_tree(
     ((644, 2), 46, CurvedMetric(hyperbolic, d=2, K=-1))
     """
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
-    if d < 2:
-        raise InvalidInputError(f"Got n_features={d}, but a tree needs a plane: at least 2.")
+    expect(d > 1, "n_features", d, "at least 2, since a tree needs a plane")
     rng = seeded(random_state)
     check_data_size(n, d, 1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
@@ -133,12 +117,9 @@ def make_hyperbolic_tree(
 
 
 def make_mixed(
-    n_samples: int = 800,
-    *,
-    centers: int = 80,
-    random_state: int | Random | None = None,
+    n_samples: int = 800, *, centers: int = 80, random_state: int | Random | None = None,
     return_metric: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """Return clusters of the product of a hemisphere and a hyperbolic ball.
 
     The first three columns are the elliptic half of a row, the other two its hyperbolic half. In
@@ -152,7 +133,6 @@ def make_mixed(
         Clusters; each is a class.
     random_state : int, RandomState instance or None, default=None
     return_metric : bool, default=False
-        Return the metric too.
 
     Returns
     -------
@@ -211,9 +191,7 @@ def elliptic_clusters(middles: Floats, y: Ints, std: float, reach: float, rng: R
     if std * math.sqrt(d) > reach:
         said = f"Got cluster_std={std:g}, but clusters of {d} columns within reach={reach:g}"
         raise InvalidInputError(f"{said} are at most {reach / math.sqrt(d):.3g} wide.")
-    places = carriers(middles, +1)
-    X = np.full((len(y), d), np.nan)
-    todo = np.arange(len(y))
+    places, X, todo = carriers(middles, +1), np.empty((len(y), d)), np.arange(len(y))
     while len(todo):
         X[todo] = around(places, y[todo], d, std, +1, rng)
         todo = todo[~(np.linalg.norm(X[todo], axis=1) < math.tan(reach))]
@@ -229,8 +207,7 @@ def spread_centers(n: int, metric: Any, draw: Callable[[int], Floats]) -> Floats
     found = draw(1)
     while len(found) < n:
         drawn = draw(CANDIDATES)
-        farthest = metric.pairwise(drawn, found).min(axis=1).argmax()
-        found = np.vstack([found, drawn[farthest]])
+        found = np.vstack([found, drawn[metric.pairwise(drawn, found).min(axis=1).argmax()]])
     return found
 
 
@@ -261,8 +238,7 @@ def tree_nodes(depth: int, branching: int, edge: float, d: int, rng: Random) -> 
     turns = [rotation(math.pi + 2 * math.pi * j / (branching + 1), d) for j in range(branching + 1)]
     level = nodes = [rotation(rng.uniform(0, 2 * math.pi), d)]
     for reached in range(depth):
-        outward = turns if reached == 0 else turns[1:]
-        level = [node @ turn @ step for node in level for turn in outward]
+        level = [node @ turn @ step for node in level for turn in turns[min(reached, 1) :]]
         nodes = nodes + level
     return nodes
 
@@ -275,8 +251,8 @@ def rotation(angle: float, d: int) -> Floats:
 
 def check_data_size(n: int, d: int, classes: int) -> None:
     needed = 8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2
-    rows = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
-    what = rows if n else f"A tree of {classes:,} nodes"
+    what = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
+    what = what if n else f"A tree of {classes:,} nodes"
     check_memory(needed, what, "Ask for fewer rows, columns or clusters.")
 
 

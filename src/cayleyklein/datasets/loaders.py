@@ -1,7 +1,8 @@
 """The five data sets of the paper, shipped with the package."""
 
+from collections.abc import Callable
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -42,26 +43,17 @@ def _load(name: str, file: str, return_X_y: bool, as_frame: bool) -> Any:
     )  # fmt: skip
 
 
-class Loader(Protocol):
-    """Signature of a loader."""
-
-    def __call__(self, *, return_X_y: bool = False, as_frame: bool = False) -> Any: ...
-
-
-_OPTIONS = """
-    Parameters
-    ----------
-    return_X_y, as_frame : bool, default=False
-        Return (data, target) rather than a Bunch, and pandas objects."""
-
-
-def _loader(name: str, n: int, d: int, classes: str) -> Loader:
+def _loader(name: str, n: int, d: int, classes: str) -> Callable[..., Any]:
     def load(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
         return _load(name, name, return_X_y, as_frame)
 
     load.__name__ = load.__qualname__ = f"load_{name}"
     load.__doc__ = f"""Return {name.capitalize()}: {n} rows, {d} columns, {classes}.
-    {_OPTIONS}
+
+    Parameters
+    ----------
+    return_X_y, as_frame : bool, default=False
+        Return (data, target) rather than a Bunch, and pandas objects.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
@@ -14,18 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
-from cayleyklein._typing import Floats
+from cayleyklein._typing import Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.manifold import _dissimilarities as dissimilarities
+from cayleyklein.manifold import _stress as spaces
 from cayleyklein.manifold._placing import place
-from cayleyklein.manifold._scaling import Scaling, ScalingProblem, bridged
-from cayleyklein.manifold._stress import Stress, distances, to_stereographic
-from cayleyklein.manifold._surface import center, radii, to_surface, to_tangent
+from cayleyklein.manifold._scaling import Scaling, ScalingProblem, bridged, n_starts
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 
 STRONGEST_GIVEN = 24.0  # √-K times the largest δ beyond which Klein's coordinates lose all digits
 COINCIDENT = 1e-200  # mean square of distances below which points coincide, and have no scale
+ON_DIAGONAL = 1e-10  # share of the largest δ up to which a δ of a row with itself is rounding
+LARGEST = 1e100  # bound, with its inverse, of the largest δ: squares and cubes must not overflow
 
 
 class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -128,17 +129,10 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     }
 
     def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        curvature: float | str = "learned",
-        metric_mds: bool = True,
-        n_init: int | str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        metric: Any = "euclidean",
-    ) -> None:
+        self, n_components: int = 2, *, curvature: float | str = "learned", metric_mds: bool = True,
+        n_init: int | str = "auto", max_iter: int = 1000, tol: float = 1e-6,
+        random_state: Any = None, metric: Any = "euclidean",
+    ) -> None:  # fmt: skip
         self.n_components = n_components
         self.curvature = curvature
         self.metric_mds = metric_mds
@@ -170,8 +164,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         checks.check_memory(40.0 * n * n, f"Scaling {n:,} rows", remedy)
         between = rows if self._precomputed else self._between(rows, None)
         name = "X" if self._precomputed else "The dissimilarity of X"
-        given = dissimilarities.symmetric_dissimilarities(between, name)
-        known = dissimilarities.pair_weights(weights, np.isnan(given))
+        given = symmetric_dissimilarities(between, name)
+        known = pair_weights(weights, np.isnan(given))
         delta = given.copy() if known is None else np.where(known > 0, given, 0.0)
         pairs = n * (n - 1) if known is None else np.count_nonzero(known)
         size = float(np.sqrt(np.square(delta).sum() / pairs)) or 1.0
@@ -190,8 +184,9 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.max_iter, self.tol, rng,
         )  # fmt: skip
         with estimators.few_threads(n, n):
-            fit = problem.solve(None if self.n_init == "auto" else int(self.n_init))
-            fit = fit._replace(v=to_tangent(center(to_surface(fit.v, fit.K), fit.K), fit.K))
+            fit = problem.solve(n_starts(n) if self.n_init == "auto" else int(self.n_init))
+            surface = spaces.to_surface(fit.v, fit.K)
+            fit = fit._replace(v=spaces.to_centered(surface, fit.K))
             self._keep(fit, problem.stress, size)
         self.dissimilarity_matrix_ = given
         self._rows = None if self._precomputed else rows
@@ -224,7 +219,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self, "embedding_")
         target = self._check_rows(X, reset=False)
         if self._rows is None:
-            dissimilarities.check_dissimilarities(target)
+            check_dissimilarities(target, "X")
         else:
             target = self._between(target, self._rows)
         known = (~np.isnan(target)).astype(float)
@@ -243,7 +238,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def distances_(self) -> Floats:
         """Distances between the points."""
         check_is_fitted(self, "embedding_")
-        found = distances(self._tangent, self.curvature_)
+        found = spaces.distances(self._tangent, self.curvature_)
         return np.asarray((found + found.T) / 2)
 
     @property
@@ -258,11 +253,11 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 ConvergenceWarning,
             )
 
-    def _keep(self, fit: Scaling, stress: Stress, size: float) -> None:
+    def _keep(self, fit: Scaling, stress: spaces.Stress, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
         self.stress_, self._levels = float(fit.stress * stress.total * size**2), None
         if not stress.metric:
-            risen, kruskal, total = stress.disparities(distances(fit.v, fit.K))
+            risen, kruskal, total = stress.disparities(spaces.distances(fit.v, fit.K))
             given = stress.values * size
             if self.curvature in ("learned", 0) and total > COINCIDENT:
                 size *= np.sqrt(stress.total / total)
@@ -270,23 +265,21 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         v, learned = fit.v * size, self.curvature == "learned"
         K = fit.K / size**2 if learned else float(self.curvature)
         self.curvature_, self._tangent, self.n_iter_ = float(K), v, max(1, fit.n_iter)
-        X = to_surface(v, K)
-        self.sphere_ = X * radii(X, K) if K > 0 else None
+        X = spaces.to_surface(v, K)
+        self.sphere_ = X * spaces.radii(X, K) if K > 0 else None
         whole = K > 0 and bool((X[:, -1] <= 0).any())
         self.metric_ = None if whole else CurvedMetric.euclidean(v.shape[1], curvature=K)
         self.embedding_ = self._chart(v)
 
     def _chart(self, v: Floats) -> Floats:
-        K = self.curvature_
         if self.metric_ is None:
-            return to_stereographic(v, K).y
-        X = to_surface(v, K)
-        beyond = X[:, -1] <= 0
-        if beyond.any():
-            where = checks.list_indices(np.flatnonzero(beyond))
+            return spaces.to_stereographic(v, self.curvature_).y
+        X = spaces.to_surface(v, self.curvature_)
+        beyond = np.flatnonzero(X[:, -1] <= 0)
+        if len(beyond):
             raise OutsideDomainError(
                 f"X has rows beyond the hemisphere that the coordinates of the fitted points "
-                f"cover: {where}. Fit them together with the others."
+                f"cover: {checks.list_indices(beyond)}. Fit them together with the others."
             )
         return np.asarray(X[:, :-1] / X[:, -1:])
 
@@ -321,3 +314,66 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         given = tags.input_tags
         given.pairwise = given.positive_only = given.allow_nan = self._precomputed
         return tags
+
+
+def check_dissimilarities(values: Floats, name: str) -> float:
+    """Check that dissimilarities are not negative or huge; return the largest. NaN is missing."""
+    negative = np.argwhere(values < 0)
+    if len(negative):
+        raise InvalidInputError(
+            f"Negative values in data: {name} is negative at {checks.list_indices(negative)}; "
+            f"dissimilarities are 0 or more."
+        )
+    longest = float(np.nanmax(values, initial=0.0))
+    if longest and not 1 / LARGEST <= longest <= LARGEST:
+        raise InvalidInputError(
+            f"{name} has a largest dissimilarity of {longest:g}, whose powers overflow or "
+            f"underflow; divide {name} by it."
+        )
+    return longest
+
+
+def symmetric_dissimilarities(values: Floats, name: str) -> Floats:
+    """Check that dissimilarities are symmetric; fill in those missing in one triangle only."""
+    if values.shape[0] != values.shape[1]:
+        raise InvalidInputError(
+            f'{name} must be a square matrix with metric="precomputed"; got shape {values.shape}.'
+        )
+    longest = check_dissimilarities(values, name)
+    values = np.where(np.isnan(values), values.T, values)
+    symmetric = checks.as_symmetric(np.nan_to_num(values), name)
+    own = np.flatnonzero(np.diagonal(symmetric) > ON_DIAGONAL * longest)
+    if len(own):
+        raise InvalidInputError(
+            f"{name} must be 0 on the diagonal, but is not in rows {checks.list_indices(own)}; "
+            f"convert similarities to dissimilarities first."
+        )
+    symmetric[np.isnan(values)] = np.nan
+    np.fill_diagonal(symmetric, 0.0)
+    return symmetric
+
+
+def pair_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
+    """Return weights (n, n) that are 0 for missing pairs and on the diagonal; None for all 1."""
+    if weights is None and not missing.any():
+        return None
+    found = np.ones(missing.shape) if weights is None else checks.as_symmetric(weights, "weights")
+    if found.shape != missing.shape:
+        raise InvalidInputError(
+            f"weights must have shape {missing.shape}, one for each pair of rows; got "
+            f"{found.shape}."
+        )
+    negative = np.argwhere(found < 0)
+    if len(negative):
+        where = checks.list_indices(negative)
+        raise InvalidInputError(f"weights is negative at {where}; a weight is 0 or more.")
+    found[missing] = 0.0
+    np.fill_diagonal(found, 0.0)
+    parts, group = connected_components(found > 0, directed=False)
+    if parts > 1:
+        raise InvalidInputError(
+            f"No dissimilarity of positive weight connects rows "
+            f"{checks.list_indices(np.flatnonzero(group != group[0]))} with row 0, so that their "
+            f"places are undetermined; drop them, or fit them by themselves."
+        )
+    return found

@@ -10,7 +10,7 @@ from cayleyklein._jit import vectorised
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.geometry import lifts
 from cayleyklein.manifold import _stress
-from cayleyklein.manifold._stress import EPS, distances, to_stereographic
+from cayleyklein.manifold._stress import EPS, Stereographic, distances, to_stereographic
 
 # Number of starts among each multiple of the fixed points' tangent coordinates.
 STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
@@ -42,11 +42,10 @@ def place(
         t, omega, ends = target[rows], weights[rows], starts[rows]
         for points, steps, kept in ROUNDS:
             some = slice(None, None, -(-len(v) // points))
-            nearby = PointStress(v[some], K)
-            ends, stress, _ = nearby.descend(ends, t[:, some], omega[:, some], steps)
+            ends, stress, _ = descend_to(v[some], K, ends, t[:, some], omega[:, some], steps)
             best = np.argsort(stress, axis=1, kind="stable")[:, :kept, None]
             ends = np.take_along_axis(ends, best, axis=1)
-        ends, stress, done = PointStress(v, K).descend(ends, t, omega, max_iter)
+        ends, stress, done = descend_to(v, K, ends, t, omega, max_iter)
         each, lowest = np.arange(len(t)), stress.argmin(axis=1)
         found[rows], converged[rows] = ends[each, lowest], done[each, lowest]
     return found, converged
@@ -62,66 +61,60 @@ def _starts(v: Floats, K: float, target: Floats, weights: Floats) -> Floats:
     return np.concatenate(starts, axis=1)
 
 
-class PointStress:
-    """Stress of points against fixed points v (n, r), each by itself."""
+def expand(
+    fixed: Stereographic, K: float, v: Floats, target: Floats, weights: Floats, owner: Ints
+) -> tuple[Floats, Floats, Floats]:
+    """Return Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t), half its gradient, and JᵀΩJ.
 
-    def __init__(self, v: Floats, K: float) -> None:
-        self.K, self._fixed = K, to_stereographic(v, K)
+    Target and weights of point i are those in row `owner[i]`.
+    """
+    m, r = v.shape
+    stress, slope, square = np.zeros(m), np.zeros((m, r)), np.zeros((m, r, r))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        at = to_stereographic(v, K)
+        step = max(1, _stress.CACHED_PAIRS // len(fixed.w))
+        for start in range(0, m, step):
+            rows = slice(start, start + step)
+            sqchord = np.empty((len(v[rows]), len(fixed.w)))
+            _stress.fill_sqchords(at.y[rows], at.w[rows], fixed.y, fixed.w, sqchord)
+            pairs = (sqchord, lifts.distance_from_sqchord(sqchord, K), target, weights)
+            points = (v[rows], at.y[rows], at.w[rows], at.stretch[rows], at.bend[rows])
+            sums = (stress[rows], slope[rows], square[rows])
+            add_systems(K, points, (fixed.y, fixed.w), pairs, owner[rows], sums)
+    return stress, slope, square
 
-    def expand(
-        self, v: Floats, target: Floats, weights: Floats, owner: Ints | None = None
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t), half its gradient, and JᵀΩJ.
 
-        Target and weights of point i are those in row i, or in row `owner[i]`.
-        """
-        (m, r), fixed = v.shape, self._fixed
-        owner = np.arange(m) if owner is None else owner
-        stress, slope, square = np.zeros(m), np.zeros((m, r)), np.zeros((m, r, r))
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            at = to_stereographic(v, self.K)
-            step = max(1, _stress.CACHED_PAIRS // len(fixed.w))
-            for start in range(0, m, step):
-                rows = slice(start, start + step)
-                sqchord = np.empty((len(v[rows]), len(fixed.w)))
-                _stress.fill_sqchords(at.y[rows], at.w[rows], fixed.y, fixed.w, sqchord)
-                d = lifts.distance_from_sqchord(sqchord, self.K)
-                points = (v[rows], at.y[rows], at.w[rows], at.stretch[rows], at.bend[rows])
-                pairs, sums = (
-                    (sqchord, d, target, weights),
-                    (stress[rows], slope[rows], square[rows]),
-                )
-                add_systems(self.K, points, (fixed.y, fixed.w), pairs, owner[rows], sums)
-        return stress, slope, square
+def descend_to(
+    v_to: Floats, K: float, starts: Floats, target: Floats, weights: Floats, max_iter: int
+) -> tuple[Floats, Floats, Bools]:
+    """Descend from starts (m, s, r) among fixed points v_to (n, r), each start by itself.
 
-    def descend(
-        self, starts: Floats, target: Floats, weights: Floats, max_iter: int
-    ) -> tuple[Floats, Floats, Bools]:
-        """Descend from starts (m, s, r); return ends, their stress (m, s), and which converged."""
-        shape, r = starts.shape[:2], starts.shape[2]
-        v = starts.reshape(-1, r).copy()
-        owner = np.repeat(np.arange(shape[0]), shape[1])
-        floor = PLACED * np.einsum("mn,mn,mn->m", weights, target, target)[owner]
-        value, slope, square = self.expand(v, target, weights, owner)
-        damping, left = np.full(len(v), FIRST_DAMPING), np.arange(len(v))
-        for _ in range(max_iter):
-            if not len(left):
-                break
-            ridge = damping[left] * np.trace(square[left], axis1=1, axis2=2) / r
-            ridge = np.maximum(ridge, np.finfo(float).tiny)[:, None, None] * np.eye(r)
-            there = v[left] - np.linalg.solve(square[left] + ridge, slope[left, :, None])[..., 0]
-            stress, *slopes = self.expand(there, target, weights, owner[left])
-            fall = value[left] - stress
-            lower = fall >= 0
-            moved = left[lower]
-            v[moved], value[moved] = there[lower], stress[lower]
-            slope[moved], square[moved] = (found[lower] for found in slopes)
-            damping[left] *= np.where(lower, 0.2, 4.0)
-            damping = np.maximum(damping, LEAST_DAMPING)
-            still = lower & (fall <= np.maximum(PLACED * stress, floor[left]))
-            left = left[~still & (damping[left] < MOST_DAMPING)]
-        done = ~np.isin(np.arange(len(v)), left)
-        return v.reshape(starts.shape), value.reshape(shape), done.reshape(shape)
+    Return the ends, their stress (m, s), and which converged.
+    """
+    shape, r = starts.shape[:2], starts.shape[2]
+    v, fixed = starts.reshape(-1, r).copy(), to_stereographic(v_to, K)
+    owner = np.repeat(np.arange(shape[0]), shape[1])
+    floor = PLACED * np.einsum("mn,mn,mn->m", weights, target, target)[owner]
+    value, slope, square = expand(fixed, K, v, target, weights, owner)
+    damping, left = np.full(len(v), FIRST_DAMPING), np.arange(len(v))
+    for _ in range(max_iter):
+        if not len(left):
+            break
+        ridge = damping[left] * np.trace(square[left], axis1=1, axis2=2) / r
+        ridge = np.maximum(ridge, np.finfo(float).tiny)[:, None, None] * np.eye(r)
+        there = v[left] - np.linalg.solve(square[left] + ridge, slope[left, :, None])[..., 0]
+        stress, *slopes = expand(fixed, K, there, target, weights, owner[left])
+        fall = value[left] - stress
+        lower = fall >= 0
+        moved = left[lower]
+        v[moved], value[moved] = there[lower], stress[lower]
+        slope[moved], square[moved] = (found[lower] for found in slopes)
+        damping[left] *= np.where(lower, 0.2, 4.0)
+        damping = np.maximum(damping, LEAST_DAMPING)
+        still = lower & (fall <= np.maximum(PLACED * stress, floor[left]))
+        left = left[~still & (damping[left] < MOST_DAMPING)]
+    done = ~np.isin(np.arange(len(v)), left)
+    return v.reshape(starts.shape), value.reshape(shape), done.reshape(shape)
 
 
 @vectorised

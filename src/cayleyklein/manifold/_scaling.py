@@ -17,14 +17,12 @@ from scipy.sparse.linalg import eigsh
 from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.geometry import lifts
-from cayleyklein.manifold._stress import Stress, distances
-from cayleyklein.manifold._surface import center, to_surface, to_tangent
+from cayleyklein.manifold._stress import Stress, distances, to_centered, to_surface, to_tangent
 
 DENSE = 300  # most rows for which all eigenvectors are computed, instead of those needed
 SAMPLE = 300  # rows on which the curvature to start from is found
 RACE = 8  # iterations of each start with more rows, after which the best goes on
 ROUGH = 10  # times the tolerance for fits that are starts only
-FEW_STARTS = 4  # default up to SAMPLE rows, whose stress has more local minima that differ
 FLOOR = 1e-6  # stress below which falls are measured absolutely, for δ that fit exactly
 # Curvatures by √|K| times the largest dissimilarity, with the sign of K: those tried,
 NEGATIVE, POSITIVE = (-16.0, -8.0, -4.0, -2.0, -1.0), (1.0, 2.0, 2.6, 2.9, np.pi, 3.4)
@@ -75,32 +73,30 @@ class ScalingProblem:
     def curvature(self, strength: float) -> float:
         return float(np.sign(strength) * (strength / self.longest) ** 2)
 
-    def solve(self, n_init: int | None) -> Scaling:
+    def solve(self, n_init: int) -> Scaling:
         """Return the best fit of n_init - 1 random starts and of those of `explore` or `race`."""
         n = len(self.delta)
         if n > SAMPLE:
             some = np.sort(self.rng.choice(n, SAMPLE, replace=False))
             at = np.ix_(some, some)
             weights = None if self.weights is None else self.weights[at]
-            filled, tol = self.filled[at], ROUGH * self.tol
-            few = replace(self, delta=self.delta[at], weights=weights, filled=filled, tol=tol)
-            found = few.solve(1)
-            if not found.determined:
-                return replace(self, K=0.0).solve(n_init)._replace(determined=False)
-            fits = [self.race(found.K, place_among(found.v, found.K, self.filled[:, some]))]
+            few = replace(self, delta=self.delta[at], weights=weights, filled=self.filled[at],
+                          tol=ROUGH * self.tol)  # fmt: skip
+            best = few.solve(1)
         else:
             fits = self.explore()
             best = min(fits, key=lambda fit: fit.stress)
-            if self.K is None and not self.determines_curvature(best):
-                return replace(self, K=0.0).solve(n_init)._replace(determined=False)
-        K = min(fits, key=lambda fit: fit.stress).K
-        if n_init is None:
-            n_init = FEW_STARTS if n <= SAMPLE else 1
+            best = best._replace(determined=self.K is not None or self.determines_curvature(best))
+        if not best.determined:
+            return replace(self, K=0.0).solve(n_init)._replace(determined=False)
+        if n > SAMPLE:
+            best = self.race(best.K, place_among(best.v, best.K, self.filled[:, some]))
+            fits = [best]
         for _ in range(n_init - 1):
             start = self.rng.normal(size=(n, self.r)) / np.sqrt(2 * self.r)
-            if K < 0:
+            if best.K < 0:
                 start = self.descend(start, 0.0, fixed=True).v
-            fits.append(self.descend(start, K))
+            fits.append(self.descend(start, best.K))
         return self.without_kinks(min(fits, key=lambda fit: fit.stress))
 
     def starts_at(self, K: float) -> list[Floats]:
@@ -164,9 +160,7 @@ class ScalingProblem:
         converged = all(step.converged for step in steps)
         return best._replace(n_iter=sum(step.n_iter for step in steps), converged=converged)
 
-    def descend(
-        self, v: Floats, K: float, *, fixed: bool = False, shrinkage: float = 0.0
-    ) -> Scaling:
+    def descend(self, v: Floats, K: float, fixed: bool = False, shrinkage: float = 0.0) -> Scaling:
         """Minimise the stress from a start, in v, and in K if that is learned and not fixed."""
         n, r = v.shape
         learned = self.K is None and not fixed
@@ -176,29 +170,31 @@ class ScalingProblem:
         steps: list[float] = []
 
         def value(x: Floats) -> tuple[float, Floats]:
-            if not learned:
-                found, by_v, _ = self.stress(x.reshape(n, r), K, shrinkage)
-                return found, by_v.ravel()
-            at = float(x[-1]) * unit
-            if at < least:
+            at = float(x[-1]) * unit if learned else K
+            if learned and at < least:
                 return np.inf, x
-            found, by_v, by_K = self.stress(x[:-1].reshape(n, r), at, shrinkage)
-            return found, np.append(by_v.ravel(), by_K * unit)
+            found, by_v, by_K = self.stress(x[: n * r].reshape(n, r), at, shrinkage)
+            return found, np.append(by_v, [by_K * unit] * learned)
 
         def note(x: Floats, reached: float) -> bool:
             steps.append(reached)
             return False
 
-        start = np.append(v.ravel(), max(K, least) / unit) if learned else v.ravel()
+        start = np.append(v, [max(K, least) / unit] * learned)
         tol = self.tol / (100 if shrinkage else 1)
         end = minimise(value, start, max_iter=self.max_iter, tol=tol, floor=FLOOR, callback=note)
         reached = steps[-1] if steps else value(start)[0]
-        places, at = (end.x[:-1], float(end.x[-1]) * unit) if learned else (end.x, K)
-        fit = Scaling(places.reshape(n, r), at, reached, len(steps), end.converged)
+        at, places = float(end.x[-1]) * unit if learned else K, end.x[: n * r].reshape(n, r)
+        fit = Scaling(places, at, reached, len(steps), end.converged)
         if learned and least < 0 and AT_LIMIT * least > fit.K:
             limit = self.descend(fit.v, least, fixed=True)
             return limit._replace(n_iter=fit.n_iter + limit.n_iter)
         return fit
+
+
+def n_starts(n: int) -> int:
+    """Return the default number of starts: the stress of few rows has more different minima."""
+    return 4 if n <= SAMPLE else 1
 
 
 def classical_scaling(D: Floats, K: float, r: int) -> Floats:
@@ -217,7 +213,7 @@ def classical_scaling(D: Floats, K: float, r: int) -> Floats:
     else:
         u = _eigen_coordinates(-np.cosh(k * D), r)
         unit = np.column_stack([u, np.sqrt(1 + np.einsum("ij,ij->i", u, u))])
-    return to_tangent(center(unit / np.append(np.full(r, k), 1.0), K), K)
+    return to_centered(unit / np.append(np.full(r, k), 1.0), K)
 
 
 def place_among(v: Floats, K: float, D: Floats) -> Floats:

@@ -9,10 +9,6 @@ errors are independent, its variance is σ²/‖h‖²; if errors of pairs with 
 (Fafchamps and Gubert 2007; a bootstrap over points counts each independent error twice).
 """
 
-from __future__ import annotations
-
-from typing import NamedTuple
-
 import numpy as np
 
 from cayleyklein._typing import Floats
@@ -23,13 +19,6 @@ from cayleyklein.manifold._stress import distances
 DIFFERENCE = 1e-5  # of finite differences, relative to the largest dissimilarity
 LARGEST_TURN = 1.2  # √K times the largest dissimilarity, in units of π, of the smallest sphere
 EXACT_FIT = 1e-12  # share of Σ δ² below which a stress is rounding
-
-
-class Uncertainty(NamedTuple):
-    """Variance of K, and by how much it exceeds that of independent errors."""
-
-    variance: float
-    inflation: float
 
 
 class StressProfile:
@@ -58,7 +47,8 @@ class StressProfile:
         fit = self._problem.descend(v / self.size, K * self.size**2, fixed=True)
         return float(-self.freedom / 2 * np.log(max(fit.stress, EXACT_FIT))), fit.v * self.size
 
-    def uncertainty(self) -> Uncertainty:
+    def uncertainty(self) -> tuple[float, float]:
+        """Return the variance of K, and by how much it exceeds that of independent errors."""
         v, K, known, step = self.v, self.K, self.known, DIFFERENCE * self.size
         n, r = v.shape
         unit = DIFFERENCE / self.size**2
@@ -78,8 +68,8 @@ class StressProfile:
         errors = (self.delta - distances(v, K)) * known
         noise = float(np.square(errors).sum()) / 2 / self.freedom
         if information * unit**2 <= 1e-24 * self.size**2 or not noise:
-            return Uncertainty(np.inf if noise else 0.0, 1.0)
+            return (np.inf if noise else 0.0), 1.0
         pushes = h * errors / information
         shared = np.square(pushes.sum(axis=1)).sum() - np.square(pushes).sum() / 2
         inflation = max(1.0, float(shared) / (noise / information))
-        return Uncertainty(inflation * noise / information, inflation)
+        return inflation * noise / information, inflation
