@@ -36,9 +36,10 @@ from cayleyklein import (
 PAIRS = np.stack([X[:4], X[8:12]], axis=1)
 NONE = ("None",)
 
+gappy = {"X": rows(QUERIES, "NaN")}
 training = {"X": rows(X, "one column more"), "y": labels(Y)}
-numbered = {"X": rows(X, inside=True), "y": targets(TARGETS)}
-labelled = {"X": rows(X, inside=True), "y": labels(Y)}
+numbered = {"X": rows(X, "NaN", inside=True), "y": targets(TARGETS)}
+labelled = {"X": rows(X, "NaN", inside=True), "y": labels(Y)}
 
 
 descent = {
@@ -116,20 +117,20 @@ CALLS = {
         "algorithm": choice("brute"), "outside": choice("extend"), "random_state": seed(),
         "callback": thing(None, "None"), "n_jobs": jobs(),
     }),
-    **search_methods("CurvedKNeighborsClassifier", "classifier"),
+    **search_methods("CurvedKNeighborsClassifier", "classifier", "NaN"),
     "CurvedKNeighborsClassifier.fit": method("classifier", "fit", labelled),
     "CurvedKNeighborsClassifier.partial_fit": method(
         "classifier", "partial_fit", labelled | {"classes": labels(np.unique(Y), "None")}
     ),
-    "CurvedKNeighborsClassifier.predict": method("classifier", "predict", {"X": rows(QUERIES)}),
+    "CurvedKNeighborsClassifier.predict": method("classifier", "predict", gappy),
     "CurvedKNeighborsClassifier.predict_proba": method(
-        "classifier", "predict_proba", {"X": rows(QUERIES)}
+        "classifier", "predict_proba", gappy
     ),
     "CurvedKNeighborsClassifier.explain": method("classifier", "explain", {
-        "X": rows(QUERIES, "huge", "tiny"),
+        "X": rows(QUERIES, "huge", "tiny", "NaN"),
     }),
     "CurvedKNeighborsClassifier.score": method("classifier", "score", {
-        "X": rows(X), "y": labels(Y), "sample_weight": weights(WEIGHTS),
+        "X": rows(X, "NaN"), "y": labels(Y), "sample_weight": weights(WEIGHTS),
     }),
     "CurvedMLKR": Call(fitting(CurvedMLKR, X, TARGETS), {
         "geometry": choice("elliptic"), "kernel": choice("gaussian"), "n_neighbors": count(5),
@@ -161,14 +162,14 @@ CALLS = {
         "algorithm": choice("brute"), "outside": choice("extend"), "random_state": seed(),
         "callback": thing(None, "None"), "n_jobs": jobs(),
     }),
-    **search_methods("CurvedKNeighborsRegressor", "regressor"),
+    **search_methods("CurvedKNeighborsRegressor", "regressor", "NaN"),
     "CurvedKNeighborsRegressor.fit": method("regressor", "fit", {
         **numbered, "sample_weight": weights(WEIGHTS),
     }),
     "CurvedKNeighborsRegressor.partial_fit": method("regressor", "partial_fit", numbered),
-    "CurvedKNeighborsRegressor.predict": method("regressor", "predict", {"X": rows(QUERIES)}),
+    "CurvedKNeighborsRegressor.predict": method("regressor", "predict", gappy),
     "CurvedKNeighborsRegressor.score": method("regressor", "score", {
-        "X": rows(X), "y": targets(TARGETS), "sample_weight": weights(WEIGHTS),
+        "X": rows(X, "NaN"), "y": targets(TARGETS), "sample_weight": weights(WEIGHTS),
     }),
 }  # fmt: skip
 
@@ -226,9 +227,16 @@ def test_bad_input(name, call):
     check(name, call)
 
 
-@pytest.mark.parametrize("kind", [CurvedKNeighborsClassifier, CurvedLMNN, CurvedMLKR])
+@pytest.mark.parametrize("kind", [CurvedLMNN, CurvedMLKR])
 def test_missing_cells_are_named(kind):
     gaps = X.copy()
     gaps[3, 1], gaps[5, 0] = np.nan, np.inf
     with pytest.raises(ValueError, match=r"at \(row, column\) \(3, 1\), \(5, 0\)\. Drop these"):
         kind().fit(gaps, Y)
+
+
+def test_text_needs_a_metric_that_is_learned():
+    """A metric that is given measures numbers, in their columns."""
+    words = np.where(X > 0, "a", "b").astype(object)
+    with pytest.raises(ValueError, match="X"):
+        CurvedKNeighborsClassifier(metric=fitted("classifier").metric).fit(words, Y)

@@ -27,9 +27,9 @@ def method(name, method, args):
     return Call(method, args, lambda: fitted(name))
 
 
-def search_methods(kind, name):
-    k = {"X": rows(QUERIES), "n_neighbors": count(2, len(X) + 1, accepted=("None",))}
-    radius = {"X": rows(QUERIES), "radius": real(0.5, -1.0, accepted=("None", "inf"))}
+def search_methods(kind, name, *accepted):
+    k = {"X": rows(QUERIES, *accepted), "n_neighbors": count(2, len(X) + 1, accepted=("None",))}
+    radius = {"X": rows(QUERIES, *accepted), "radius": real(0.5, -1.0, accepted=("None", "inf"))}
     mode = {"mode": choice("distance")}
     return {
         f"{kind}.kneighbors": method(name, "kneighbors", k),

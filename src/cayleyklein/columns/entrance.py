@@ -70,7 +70,7 @@ def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) ->
         )
     if not reset:
         rows = query_rows(estimator, X)
-    elif estimator._encoding is not None or holds_words(X):
+    elif estimator._encoding is not None or (estimator.metric is None and holds_words(X)):
         rows = as_table(X)
         with naming("X"):
             validate_data(estimator, X, skip_check_array=True)
@@ -94,7 +94,7 @@ def encoded_rows(
         return rows, None
     estimator.encoder_ = None
     if isinstance(rows, np.ndarray):
-        if not np.isnan(rows.sum()) or not np.isnan(rows).any():
+        if not has_gaps(rows):
             return rows, None
         adds = estimator.metric is None  # a metric that is given has its number of columns
         estimator.encoder_ = Gaps.of(rows, weights, means.as_numbers(target) if adds else None)
@@ -121,10 +121,16 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     rows: Floats = check_data(estimator, X, order="C", reset=False, ensure_all_finite=finite)
     if isinstance(encoder, Gaps):
         return encoder.fill(rows)
-    if takes and np.isnan(rows.sum()) and np.isnan(rows).any():
+    if takes and has_gaps(rows):
         given = estimator._given
         return Gaps.of(given.X, given.weights).fill(rows)
     return rows
+
+
+def has_gaps(rows: Floats) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):  # of huge entries
+        total = rows.sum()
+    return bool(np.isnan(total)) and bool(np.isnan(rows).any())
 
 
 def one_or_more(X: Any) -> tuple[Any, bool]:
