@@ -160,9 +160,7 @@ class TrainingRows:
         kept = weights > 0
         keyed = np.column_stack([labels, X])
         rows, inverse = np.unique(keyed if kept.all() else keyed[kept], axis=0, return_inverse=True)
-        total: Floats = np.bincount(inverse.ravel(), weights=weights[kept] / weights.max()).astype(
-            float
-        )
+        total: Floats = np.bincount(inverse.ravel(), weights=in_twos(weights[kept])).astype(float)
         total /= total.sum() / len(total)  # 1 on average, and exactly 1 where all are equal
         share = total / total.sum()
         X = np.ascontiguousarray(rows[:, 1:])
@@ -192,7 +190,10 @@ class TrainingRows:
     def from_targets(cls, X: Floats, Y: Floats, weights: Floats) -> TrainingRows:
         """Merge, sort and standardise rows and targets (n, t); equal rows have their mean."""
         some = weights > 0
-        X, Y, weights = X[some], Y[some], weights[some] / weights.max()
+        # equal rows with equal targets first: two rows and a row of weight 2 round alike
+        pairs, group = np.unique(np.hstack([X, Y])[some], axis=0, return_inverse=True)
+        X, Y = np.split(pairs, [X.shape[1]], axis=1)
+        weights = np.bincount(group.ravel(), weights=in_twos(weights[some])).astype(float)
         rows, inverse = np.unique(X, axis=0, return_inverse=True)
         inverse = inverse.ravel()
         total: Floats = np.bincount(inverse, weights=weights).astype(float)
@@ -275,6 +276,11 @@ class TrainingRows:
         if self.basis is not None:
             factor, center = factor @ self.basis.T, self.basis @ center
         return Parameters(factor, center, metric.curvature)
+
+
+def in_twos(weights: Floats) -> Floats:
+    """Return weights in units of a power of two, which changes no digit; the largest is below 2."""
+    return np.asarray(weights / np.exp2(np.floor(np.log2(weights.max()))))
 
 
 def principal_axes(X: Floats, r: int) -> Floats:
