@@ -8,8 +8,10 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval
 
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import check_parameters
 from cayleyklein._typing import Floats, Ints
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import descent
 from cayleyklein.learning.descent import Fit, Recipe
 from cayleyklein.learning.learner import RowLearner
@@ -113,6 +115,10 @@ class MMC(RowLearner):
         self, given: GivenRows, size: int | float | None, rng: np.random.Generator
     ) -> TrainingRows:
         self._check_columns(given.n_columns, given.n_columns)
+        if isinstance(given.X, RowBlocks):  # no sample is drawn, all pairs count
+            raise InvalidInputError(
+                "MMC needs all rows in memory; pass X.compute() if it fits, or a sample of it."
+            )
         return self._labelled_rows(given.draw(size, 2, rng), given, turn=False)
 
     def _learn(
