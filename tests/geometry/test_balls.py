@@ -167,13 +167,13 @@ def test_refusals():
         Ball([0.0, 0.0], -1.0, disc)
     with pytest.raises(NotRepresentableError, match="not a ball of this metric"):
         ball_from_ellipsoid([0.3, 0.0], [[1.0, 0.0], [0.0, 9.0]], 0.1, disc)
-    with pytest.raises(InvalidInputError, match="dimension 3, but the metric 2"):
+    with pytest.raises(InvalidInputError, match="center has 3 coordinates per point, but 2"):
         ball_from_ellipsoid([0.0, 0.0, 0.0], np.eye(3), 0.1, disc)
     with pytest.raises(NotRepresentableError, match="matrix is singular"):
         ball_from_ellipsoid([0.3, 0.0], [[0.0, 0.0], [0.0, 1.0]], 0.1, disc)
     with pytest.raises(InvalidInputError, match="masked"):
         Ball(np.ma.array([0.1, 0.2], mask=[True, False]), 0.1, disc)
-    with pytest.raises(NotRepresentableError, match="radius 0 is a point"):
+    with pytest.raises(NotRepresentableError, match="radius 0 is not an ellipsoid but a point"):
         Ball([0.0, 0.0], 0.0, disc).ellipsoid()
     with pytest.raises(InvalidInputError, match="Got n='x'"):
         Ellipsoid([0.0, 0.0], np.eye(2)).boundary("x")

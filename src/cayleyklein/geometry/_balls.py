@@ -26,7 +26,7 @@ from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.geodesics import geodesic
 from cayleyklein.geometry.lifts import cosine, sine, tangent
 from cayleyklein.geometry.rounding import EPSILON, binary_scale
-from cayleyklein.geometry.space import CurvedSpace, as_space, cholesky
+from cayleyklein.geometry.space import CurvedSpace, as_space, cholesky, refuse_at
 
 BallKind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
@@ -35,8 +35,6 @@ BallKind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "ever
 class ConvexBody(Protocol):
     """A bounded open convex set: any object with these three attributes.
 
-    Examples
-    --------
     >>> disc = Ellipsoid([0.0, 0.0], np.eye(2))
     >>> isinstance(disc, ConvexBody), bool(disc.contains([0.5, 0.0]))
     (True, True)
@@ -52,19 +50,14 @@ class ConvexBody(Protocol):
         """Return whether points (..., d) are inside; points on the boundary are not."""
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
-        """Return the finite t > 0 for which x + t u is on the boundary.
-
-        Points x (..., d) are inside the body, directions u (..., d) are not zero.
-        """
+        """Return t > 0 for which x + t u is on the boundary, of points x inside and u ≠ 0."""
 
 
 def check_inside(body: ConvexBody, points: Floats, name: str) -> None:
     outside = ~np.asarray(body.contains(points))
-    if np.any(outside):
-        where = checks.at_index(outside) or f": {points.tolist()}"
-        raise OutsideDomainError(
-            f"{name} must lie inside the body, but is on its boundary or outside{where}."
-        )
+    where = "." if outside.ndim else f": {points.tolist()}."
+    refuse_at(outside, f"{name} must lie inside the body, but is on its boundary or outside", where,
+              OutsideDomainError)  # fmt: skip
 
 
 def unit_rays(
@@ -75,9 +68,7 @@ def unit_rays(
         points=checks.as_points(points, "points", body.dimension),
         directions=checks.as_points(directions, "directions", body.dimension),
     )
-    still = np.asarray(~u.any(axis=-1))
-    if still.any():
-        raise InvalidInputError(f"directions has a zero vector{checks.at_index(still)}.")
+    refuse_at(~u.any(axis=-1), "directions has a zero vector", ".")
     check_inside(body, x, "points")
     scale = binary_scale(u)
     return x, u / scale, scale[..., 0]
@@ -116,11 +107,10 @@ class Ellipsoid(Frozen, ConvexBody):
     def __init__(self, center: ArrayLike, matrix: ArrayLike, radius: float = 1.0) -> None:
         matrix = checks.as_symmetric(matrix, "matrix")
         center = checks.as_points(center, "center", len(matrix), ndim=1)
-        eigenvalues = np.linalg.eigvalsh(matrix)
-        if eigenvalues[0] < -len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
+        least, most = np.linalg.eigvalsh(matrix)[[0, -1]]
+        if least < -len(matrix) * EPSILON * abs(most):
             raise InvalidInputError(
-                f"matrix must be positive definite, but its smallest eigenvalue is "
-                f"{eigenvalues[0]:.3g}."
+                f"matrix must be positive definite, but its smallest eigenvalue is {least:.3g}."
             )
         radius = checks.as_real(radius, "radius", "(0, inf)")
         self._fill(center=read_only(center), matrix=read_only(matrix), radius=radius)
@@ -173,15 +163,13 @@ class Ellipsoid(Frozen, ConvexBody):
     def from_euclidean(self, y: ArrayLike) -> Floats:
         """Return the inverse of :meth:`to_euclidean`."""
         y = checks.as_points(y, "y", self.dimension)
-        flat = np.linalg.solve(self.factor, y.reshape(-1, y.shape[-1]).T).T
-        return np.asarray(flat.reshape(y.shape) * self.radius + self.center)
+        return np.linalg.solve(self.factor, y[..., None])[..., 0] * self.radius + self.center
 
     def boundary(self, n: int = 256) -> Floats:
         """Return n points of the boundary of an ellipse, in order (plane only)."""
         if len(self.center) != 2:
             raise InvalidInputError(
-                f"boundary() draws an ellipse in the plane; this ellipsoid has {self.dimension} "
-                f"dimensions."
+                f"boundary() draws ellipses in the plane; this has {self.dimension} dimensions."
             )
         angle = np.linspace(0.0, 2 * math.pi, checks.as_count(n, "n"), endpoint=False)
         return self.from_euclidean(np.stack([np.cos(angle), np.sin(angle)], axis=1))
@@ -236,34 +224,26 @@ class Ball(Frozen):
         K = self.metric.curvature
         if K <= 0:
             return "ellipsoid"
-        quarter = math.pi / 2 / math.sqrt(K)
-        z, _ = self.metric._inside(self.center, "center")
-        if self.radius >= 2 * quarter:
-            return "everything"
-        if self.radius == quarter:
-            return "half-space" if z.any() else "everything"
-        height = abs(float(cosine(self.radius, K)))
-        reach = K * float(sine(self.radius, K)) * float(np.linalg.norm(z))
+        r, quarter = self.radius, math.pi / 2 / math.sqrt(K)
+        length = float(np.linalg.norm(self.metric._inside(self.center, "center")[0]))
+        if r == quarter and length:
+            return "half-space"
+        height, reach = abs(float(cosine(r, K))), K * float(sine(r, K)) * length
         rounding = 4 * EPSILON * (height + reach)
-        if reach - height > rounding:
+        if reach - height > rounding and quarter != r < 2 * quarter:
             return "hyperboloid"
-        if self.radius > quarter:  # the points it leaves out are below the equator
+        if r >= quarter:  # the points it leaves out are below the equator
             return "everything"
         return "ellipsoid" if height - reach > rounding else "paraboloid"
 
     def ellipsoid(self) -> Ellipsoid:
         """Return (x - c')ᵀΣ'(x - c') ≤ r'²; raise NotRepresentableError for another `kind`."""
-        if self.kind != "ellipsoid":
-            kind = "the whole space" if self.kind == "everything" else f"a {self.kind}"
+        K, r, kind = self.metric.curvature, self.radius, self.kind
+        if kind != "ellipsoid" or r == 0:
+            shape = {"ellipsoid": "a point", "everything": "the whole space"}.get(kind, f"a {kind}")
             raise NotRepresentableError(
-                f"This elliptic ball of radius {self.radius:g} reaches the equator and is not "
-                f"an ellipsoid but {kind}; contains() tests points."
+                f"A ball of radius {r:g} is not an ellipsoid but {shape}; contains() tests points."
             )
-        if self.radius == 0:
-            raise NotRepresentableError(
-                "A ball of radius 0 is a point, not an ellipsoid; give a positive radius."
-            )
-        K, r = self.metric.curvature, self.radius
         z, s_cc = self.metric._inside(self.center, "center")
         form, one = float(s_cc), 1.0
         if K > 0:
@@ -284,7 +264,7 @@ class Ball(Frozen):
     def contains(self, x: ArrayLike) -> Bools:
         """Return whether points are in the ball; points outside a hyperbolic domain are not."""
         x = checks.as_points(x, "x", self.metric.dimension)
-        x, center = np.broadcast_arrays(x, self.center)
+        center = np.broadcast_to(self.center, x.shape)
         found = distance_between(x, center, self.metric, "inf", ("x", "center"))
         return np.asarray(found <= self.radius)
 
@@ -295,11 +275,8 @@ def ball_from_ellipsoid(
     """Return the ball of the metric that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
     Its centre is the geodesic midpoint of the ellipsoid's axis through μ, and its radius half of
-    that axis. Raises NotRepresentableError where the matrices of ball and ellipsoid differ by over
-    ``rtol``.
+    that axis. Raises NotRepresentableError where the matrices of both differ by over ``rtol``.
 
-    Examples
-    --------
     >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
     >>> e = Ball([0.5, 0.1], 0.7, disc).ellipsoid()
@@ -309,18 +286,12 @@ def ball_from_ellipsoid(
     """
     given, metric = Ellipsoid(center, matrix, radius), as_space(metric)
     rtol = checks.as_real(rtol, "rtol", "[0, inf)")
-    if given.dimension != metric.dimension:
-        raise InvalidInputError(
-            f"The ellipsoid has dimension {given.dimension}, but the metric {metric.dimension}."
-        )
+    checks.as_points(given.center, "center", metric.dimension)
     axis = given.center - metric.center
-    if not axis.any():
-        axis = np.eye(metric.dimension)[0]
+    axis = axis if axis.any() else np.eye(metric.dimension)[0]
     square = float(axis @ given.matrix @ axis)
-    if square <= 0:
-        raise NotRepresentableError(
-            "matrix is singular: the ellipsoid is a cylinder along its axis through μ, not a ball."
-        )
+    refuse_at(square <= 0, "matrix is singular", ": the ellipsoid is a cylinder along its axis "
+              "through μ, not a ball.", NotRepresentableError)  # fmt: skip
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
     with checks.about("center, matrix and radius"):  # p and q are the ends of an axis
@@ -331,7 +302,7 @@ def ball_from_ellipsoid(
     difference = np.abs(given.matrix - got).max()
     if difference > rtol * np.abs(given.matrix).max():
         raise NotRepresentableError(
-            "The ellipsoid (center, matrix, radius) is not a ball of this metric: the ball with "
-            f"the same centre has another matrix. Largest difference: {difference:.3g}."
+            f"The ellipsoid is not a ball of this metric: that of its centre has another matrix. "
+            f"Largest difference: {difference:.3g}."
         )
     return ball

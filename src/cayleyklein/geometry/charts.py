@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
-from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import rounding
 from cayleyklein.geometry.distances import distance_between, in_blocks, norms
 from cayleyklein.geometry.lifts import lift
-from cayleyklein.geometry.space import CurvedSpace
+from cayleyklein.geometry.space import CurvedSpace, refuse_at
 
 #: The signs of K that each chart exists for.
 CHARTS: dict[str, tuple[int, ...]] = {
@@ -53,10 +53,8 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     ----------
     w : array-like of shape (..., d)
         √|K| L(x - μ); inside the unit ball when ``sign`` is -1.
-    chart : str
-        A key of `CHARTS`.
-    sign : {-1, 0, 1}
-        Sign of the curvature.
+    chart : str, a key of `CHARTS`
+    sign : {-1, 0, 1}, the sign of the curvature
 
     Examples
     --------
@@ -73,7 +71,8 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     with np.errstate(over="ignore"):
         checks.refuse_overflow(np.isfinite(_sqnorm(w)) | (sign <= 0), "‖w‖²", "w")
     form = _form(w, sign)
-    _raise_where(form <= 0, "w", "‖w‖ < 1")
+    outside = " lies outside the chart: expected ‖w‖ < 1."
+    refuse_at(form <= 0, "w", outside, OutsideDomainError)
     return place_in_chart(w, form, chart).astype(dtype, copy=False)
 
 
@@ -114,12 +113,9 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
     else:
         return y[..., :-1] if chart == "hemisphere" else y[..., :-1] / y[..., -1:]
     lost = position_error(w, "klein", sign) > LARGEST_SHIFT
-    if lost.any():
-        raise OutsideDomainError(
-            f"y{checks.at_index(lost)} lies more than 16.8/√-K from the centre, where Klein "
-            f"coordinates in double precision cannot hold it. Measure it in its own chart, by "
-            f"chart_distance or FromChart.pairwise, or move the centre towards it."
-        )
+    refuse_at(lost, "y", " lies more than 16.8/√-K from the centre, where Klein coordinates in "
+              "double precision cannot hold it. Measure it in its own chart, by chart_distance or "
+              "FromChart.pairwise, or move the centre towards it.", OutsideDomainError)  # fmt: skip
     return w
 
 
@@ -135,8 +131,7 @@ def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float =
     ----------
     p, q : array-like of shape (..., d), or (..., d + 1) in embedded charts
         In units of 1/√|K|, as by :func:`to_chart`; broadcast over leading axes.
-    chart : str
-        A key of `CHARTS`.
+    chart : str, a key of `CHARTS`
     curvature : float, default=-1.0
         K, of a sign that has this chart.
 
@@ -233,20 +228,19 @@ def check_in_chart(y: ArrayLike, chart: str, sign: int, name: str) -> Floats:
         bad, expected = last <= 0, "a last coordinate > 0"
     elif chart == "hyperboloid":
         bad = np.abs(2 * last**2 - sqnorm - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
-        bad, expected = bad | (last <= 0), (
+        bad |= last <= 0
+        expected = (
             f"a point of the hyperboloid, with a last coordinate √(1 + the squares of the others). "
             f"If it comes first, as in geoopt, move it by np.roll({name}, -1, axis=-1), or give "
             f"FromChart axis=0"
-        )  # fmt: skip
+        )
     elif chart in EMBEDDED:
         bad = (np.abs(sqnorm - 1) > MEMBERSHIP_TOLERANCE) | (last <= 0)
         expected = f"a point of the {chart}, ‖{name}‖ = 1 with a last coordinate > 0"
-    elif sign < 0:
-        bad, expected = _form(y, sign) <= 0, f"‖{name}‖ < 1"
-    else:
-        bad = (sqnorm >= 1) & (sign > 0) & (chart == "conformal")
-        expected = f"‖{name}‖ < 1, the image of the hemisphere"
-    _raise_where(bad, name, expected)
+    else:  # the ball, or the image of the hemisphere, or everything
+        bad = _form(y, -1) <= 0 if sign < 0 else (sqnorm >= 1) & (sign > 0) & (chart == "conformal")
+        expected = f"‖{name}‖ < 1"
+    refuse_at(bad, name, f" lies outside the chart: expected {expected}.", OutsideDomainError)
     return y
 
 
@@ -261,16 +255,8 @@ def _sqnorm(w: Floats) -> Floats:
 
 def refuse_chart(chart: str, sign: int) -> None:
     checks.as_choice(chart, "chart", tuple(CHARTS))
-    if checks.as_real(sign, "sign") not in (-1, 0, 1):
-        raise InvalidInputError(f"Got sign={sign!r}, but expected -1, 0 or 1.")
+    checks.expect(checks.as_real(sign, "sign") in (-1, 0, 1), "sign", sign, "-1, 0 or 1")
     if sign not in CHARTS[chart]:
         kind = {-1: "A hyperbolic", 0: "A flat", 1: "An elliptic"}[sign]
         there = ", ".join(repr(name) for name, signs in CHARTS.items() if sign in signs)
         raise NotRepresentableError(f"{kind} space has no {chart!r} chart; it has {there}.")
-
-
-def _raise_where(bad: Bools, name: str, expected: str) -> None:
-    if bad.any():
-        raise OutsideDomainError(
-            f"{name}{checks.at_index(bad)} lies outside the chart: expected {expected}."
-        )

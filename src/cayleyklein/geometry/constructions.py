@@ -72,9 +72,7 @@ def perpendicular(line: Hyperplane, p: ArrayLike, metric: CurvedSpace) -> Hyperp
     z = np.append(metric.coordinates(p), 1.0)
     n, c = np.split(np.cross(z, normal), [2])
     if not n.any():
-        raise InvalidInputError(
-            "p is the pole of the line: every line through it is at right angles."
-        )
+        raise InvalidInputError("p is the pole of the line: every line there is perpendicular.")
     across = metric.factor.T @ n
     return Hyperplane(across, c[0] - across @ metric.center)
 
@@ -105,8 +103,7 @@ def meet(first: Hyperplane, second: Hyperplane, metric: CurvedSpace) -> Floats:
     """Return where two lines meet; NaN where that is not in the geometry."""
     x = np.cross(first.homogeneous, second.homogeneous)
     flat = abs(x[2]) * np.abs(metric.inverse_factor).max() > 1e-12 * np.abs(x[:2]).max()
-    place = x[:2] / x[2] if flat else np.full(2, np.nan)
-    return place if flat and metric.form_values(place) > 0 else np.full(2, np.nan)
+    return x[:2] / x[2] if flat and metric.form_values(x[:2] / x[2]) > 0 else np.full(2, np.nan)
 
 
 def line_ends(line: Hyperplane, metric: CurvedSpace) -> tuple[Floats, Floats]:
@@ -118,15 +115,13 @@ def line_ends(line: Hyperplane, metric: CurvedSpace) -> tuple[Floats, Floats]:
     n = normal[:2]
     middle, along = -c * n / (n @ n), np.array([n[1], -n[0]]) / float(np.linalg.norm(n))
     reach = math.sqrt(max(-1 / K - float(middle @ middle), 0.0)) * along
-    first, second = metric.points(np.stack([middle - reach, middle + reach]))
-    return first, second
+    return metric.points(middle - reach), metric.points(middle + reach)
 
 
 def limiting_parallels(
     line: Hyperplane, p: ArrayLike, metric: CurvedSpace
 ) -> tuple[Hyperplane, Hyperplane]:
     """Return the two lines through p that meet a line at its ends, at infinity (K < 0)."""
-    p = checks.as_points(p, "p", 2, ndim=1)
     first, second = line_ends(line, metric)
     return line_through(p, first), line_through(p, second)
 
@@ -146,9 +141,8 @@ def equidistant(p: ArrayLike, line: Hyperplane, metric: CurvedSpace, n: int = 25
     # the point of the line next to μ, and the unit step along it
     start = np.append(-c * across, size) / math.sqrt(size * (size + K * c * c))
     along = np.array([-across[1], across[0], 0.0]) / math.sqrt(size)
-    unit = math.sqrt(abs(K))
-    reach = min((HYPERBOLIC_REACH if K < 0 else math.pi) / unit if K else math.inf, CURVE_REACH)
-    t = reach * np.linspace(-1, 1, n) ** 3  # dense around μ
+    longest = (HYPERBOLIC_REACH if K < 0 else math.pi) / math.sqrt(abs(K)) if K else math.inf
+    t = min(longest, CURVE_REACH) * np.linspace(-1, 1, n) ** 3  # dense around μ
     on_line = cosine(t, K)[:, None] * start + sine(t, K)[:, None] * along
     return _points(cosine(height, K) * on_line + sine(height, K) * normal, metric)
 
@@ -156,10 +150,8 @@ def equidistant(p: ArrayLike, line: Hyperplane, metric: CurvedSpace, n: int = 25
 def horocycle(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, n: int = 257) -> Floats:
     """Return the horocycle through p whose centre is the end of the ray from p to q.
 
-    At most n points, those that Klein coordinates can hold.
-
-    In the Poincaré disc of radius 1 it is the circle that touches the rim at the end e and goes
-    through p: of the points y with ‖y - e‖² = b (1 - ‖y‖²) for one b.
+    At most n points, those that Klein coordinates can hold. In the Poincaré disc of radius 1 it is
+    the circle through p that touches the rim at the end e: ‖y - e‖² = b (1 - ‖y‖²) for one b.
     """
     p, q = (checks.as_points(x, name, 2, ndim=1) for x, name in ((p, "p"), (q, "q")))
     k = math.sqrt(-metric.curvature) if metric.curvature < 0 else math.nan
@@ -171,9 +163,7 @@ def horocycle(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, n: int = 257) -> 
     level = float((y - e) @ (y - e) / (1 - y @ y))
     # dense at the end, where the other charts need it
     angle = math.pi * (1 - np.cos(np.linspace(0, math.pi, n)[1:-1]))
-    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    across = np.array([-e[1], e[0]])
-    turned = circle[:, :1] * e + circle[:, 1:] * across
+    turned = np.outer(np.cos(angle), e) + np.outer(np.sin(angle), [-e[1], e[0]])
     ring = (e + level * turned) / (1 + level)
     ring = ring[np.linalg.norm(ring, axis=1) < math.tanh(KLEIN_REACH / 2)]
     return metric.points(np.asarray(from_chart(ring, "conformal", -1)) / k)
@@ -186,11 +176,8 @@ def rotation_about(center: ArrayLike, angle: float, metric: CurvedSpace) -> Floa
     H = np.eye(3)
     H[:2, :2] = metric.inverse_factor @ np.array([[c, -s], [s, c]]) @ metric.factor
     H[:2, 2] = metric.center - H[:2, :2] @ metric.center
-    to, back = (
-        transvection(metric.center, center, metric),
-        transvection(center, metric.center, metric),
-    )
-    return np.asarray(to @ H @ back)
+    to = transvection(metric.center, center, metric)
+    return np.asarray(to @ H @ transvection(center, metric.center, metric))
 
 
 def turn_between(center: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> float:

@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective.angles import half_log
-from cayleyklein.geometry.space import CurvedSpace, check_points
+from cayleyklein.geometry.space import CurvedSpace, check_points, refuse_at
 
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
@@ -97,25 +97,20 @@ def distance_between(
     with np.errstate(over="ignore", invalid="ignore"):
         u = metric._apply(p - q)
         flat = norms(u)
-    if not np.isfinite(flat).all():
-        where = checks.at_index(~np.isfinite(flat))
-        raise InvalidInputError(
-            f"‖L({' - '.join(names)})‖ overflows{where}; rescale the coordinates."
-        )
+    overflows = f"‖L({' - '.join(names)})‖ overflows"
+    refuse_at(~np.isfinite(flat), overflows, "; rescale the coordinates.")
     if K == 0:
         return flat
     k = math.sqrt(abs(K))
     place = metric._inside if outside == "raise" else metric._place
     (z_p, s_pp), (z_q, s_qq) = place(p, names[0]), place(q, names[1])
-    if K < 0 and outside != "modulus":
-        return _by_heights(k * flat, u, z_p, s_pp, z_q, s_qq, K)
+    low = np.maximum(s_pp, s_qq) < LOW_BELOW if K > 0 else np.array(outside != "modulus")
+    if low.all():
+        return _by_heights(K, k * flat, u, z_p, s_pp, z_q, s_qq)
     if K > 0:
-        low = np.maximum(s_pp, s_qq) < LOW_BELOW
-        if low.all():
-            return _by_heights(k * flat, u, z_p, s_pp, z_q, s_qq, K)
-        found, wide = np.empty(flat.shape), ~low
-        found[low] = _by_heights(k * flat[low], u[low], z_p[low], s_pp[low], z_q[low], s_qq[low], K)
-        found[wide] = _by_wedge(u[wide], z_p[wide], s_pp[wide], z_q[wide], s_qq[wide], K)
+        found, ends = np.empty(flat.shape), (u, z_p, s_pp, z_q, s_qq)
+        found[low] = _by_heights(K, k * flat[low], *(x[low] for x in ends))
+        found[~low] = _by_wedge(K, *(x[~low] for x in ends))
         return found
     scale = np.abs(u).max(axis=-1)
     u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
@@ -128,7 +123,7 @@ def distance_between(
     return np.where(scale > 0, modulus, 0.0)
 
 
-def _by_wedge(u: Floats, z_p: Floats, s_pp: Floats, z_q: Floats, s_qq: Floats, K: float) -> Floats:
+def _by_wedge(K: float, u: Floats, z_p: Floats, s_pp: Floats, z_q: Floats, s_qq: Floats) -> Floats:
     """Return d for K > 0 by the arctangent."""
     k, scale = math.sqrt(K), np.abs(u).max(axis=-1)
     u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
@@ -138,7 +133,7 @@ def _by_wedge(u: Floats, z_p: Floats, s_pp: Floats, z_q: Floats, s_qq: Floats, K
 
 
 def _by_heights(
-    flat: Floats, u: Floats, z_p: Floats, s_pp: Floats, z_q: Floats, s_qq: Floats, K: float
+    K: float, flat: Floats, u: Floats, z_p: Floats, s_pp: Floats, z_q: Floats, s_qq: Floats
 ) -> Floats:
     """Return d for K < 0, inf outside the domain, or K > 0; flat is √|K|‖u‖, u = z_p - z_q."""
     k = math.sqrt(abs(K))

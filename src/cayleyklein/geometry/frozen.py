@@ -24,12 +24,11 @@ class Frozen:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        kind = type(self).__name__
-        raise AttributeError(f"{kind} is immutable; make a new one to change {name!r}.")
+    def __setattr__(self, name: str, value: object = None) -> NoReturn:
+        said = f"is immutable; {name!r} cannot be deleted or changed, but in a new one."
+        raise AttributeError(f"{type(self).__name__} {said}")
 
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is immutable; {name!r} cannot be deleted.")
+    __delattr__ = __setattr__
 
     def _key(self) -> tuple[object, ...]:
         arguments: Any = self.__reduce__()[1]

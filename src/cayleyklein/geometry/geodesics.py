@@ -38,7 +38,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, Out
 from cayleyklein.geometry.distances import distance_between, wedge
 from cayleyklein.geometry.lifts import cosine, lift, lift_difference, sine
 from cayleyklein.geometry.rounding import binary_scale
-from cayleyklein.geometry.space import CurvedSpace, as_space, check_points
+from cayleyklein.geometry.space import CurvedSpace, as_space, check_points, refuse_at
 
 
 def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> AnyFloats:
@@ -100,12 +100,10 @@ def _velocity(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats
     z, s = metric._inside(x, "x")
     with np.errstate(over="ignore", invalid="ignore"):
         u = metric._apply(v)
-    scale = np.abs(u).max(axis=-1)
-    checks.refuse_overflow(np.isfinite(scale), "The speed ‖v‖", "v")
-    moves = scale > 0
-    u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=moves[..., None])
-    w = np.where(moves, wedge(u, z, s, metric.curvature), 1.0)
-    with np.errstate(over="ignore"):
+        scale = np.abs(u).max(axis=-1)
+        moves = scale > 0
+        u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=moves[..., None])
+        w = np.where(moves, wedge(u, z, s, metric.curvature), 1.0)
         speed = scale * np.sqrt(w) / s
     checks.refuse_overflow(np.isfinite(speed), "The speed ‖v‖", "v")
     m = metric.curvature * np.einsum("...i,...i", z, u) / np.sqrt(w)
@@ -157,9 +155,7 @@ def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> AnyFloats:
 
 def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     metric, dtype, (x, p, q) = check_points(metric, x=x, p=p, q=q)
-    metric._inside(p, "p")
-    metric._inside(q, "q")
-    z, s = metric._inside(x, "x")
+    _, _, (z, s) = (metric._inside(y, name) for y, name in ((p, "p"), (q, "q"), (x, "x")))
     sqnorm = np.einsum("...i,...i", z, z)
     stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
 
@@ -179,11 +175,8 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
 
 
 def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
-    if beyond.any():
-        raise OutsideDomainError(
-            f"The geodesic{checks.at_index(beyond)} leaves the chart: it ends beyond the equator; "
-            f"take a smaller {name}."
-        )
+    after = f" leaves the chart: it ends beyond the equator; take a smaller {name}."
+    refuse_at(beyond, "The geodesic", after, OutsideDomainError)
 
 
 def transvection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:

@@ -12,7 +12,6 @@ and however far the centre is.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,10 +81,8 @@ def lift_difference(
 
 def sine(r: ArrayLike, K: float) -> Floats:
     """Return sin(√K r)/√K, r, or sinh(√-K r)/√-K, by the sign of K."""
-    r, k = np.asarray(r, dtype=np.float64), math.sqrt(abs(K))
-    if K == 0:
-        return r
-    return (np.sin(k * r) if K > 0 else np.sinh(k * r)) / k
+    k, function = math.sqrt(abs(K)) or 1.0, np.sin if K > 0 else np.sinh if K else np.positive
+    return np.asarray(function(k * np.asarray(r, dtype=np.float64)) / k)
 
 
 def cosine(r: ArrayLike, K: float) -> Floats:
@@ -95,26 +92,15 @@ def cosine(r: ArrayLike, K: float) -> Floats:
 
 
 def tangent(r: ArrayLike, K: float) -> Floats:
-    r, k = np.asarray(r, dtype=np.float64), math.sqrt(abs(K))
-    if K == 0:
-        return r
-    return (np.tan(k * r) if K > 0 else np.tanh(k * r)) / k
+    k, function = math.sqrt(abs(K)) or 1.0, np.tan if K > 0 else np.tanh if K else np.positive
+    return np.asarray(function(k * np.asarray(r, dtype=np.float64)) / k)
 
 
-class Lifted(NamedTuple):
-    """Lifted points (n, r + 1), columns u and h, with σ (n,) and ‖z‖² (n,)."""
-
-    points: Floats
-    sigma: Floats
-    sqnorm: Floats
-
-
-def lift_points(z: Floats, K: float) -> Lifted:
-    """Lift coordinates (n, r), all inside the domain 1 + K‖z‖² > 0."""
+def lift_points(z: Floats, K: float) -> tuple[Floats, Floats, Floats]:
+    """Return lifts (n, r + 1), columns u and h, of z (n, r) in the domain, σ (n,) and ‖z‖² (n,)."""
     sqnorm = np.einsum("ij,ij->i", z, z)
     sigma = np.sqrt(1 + K * sqnorm)
-    height = sqnorm / (sigma * (1 + sigma))
-    return Lifted(np.column_stack([z / sigma[:, None], height]), sigma, sqnorm)
+    return np.column_stack([z / sigma[:, None], sqnorm / (sigma * (1 + sigma))]), sigma, sqnorm
 
 
 def euclidean_coordinates(z: Floats, K: float) -> Floats:
@@ -128,11 +114,8 @@ def euclidean_coordinates(z: Floats, K: float) -> Floats:
     if K == 0:
         return z
     if K > 0:
-        points = lift_points(z, K).points
-        points[:, -1] *= np.sqrt(K)
-        return points
-    k = np.sqrt(-K)
-    radius = k * np.sqrt(np.einsum("ij,ij->i", z, z))
+        return np.asarray(lift_points(z, K)[0] * np.append(np.ones(z.shape[1]), np.sqrt(K)))
+    radius = np.sqrt(-K) * np.sqrt(np.einsum("ij,ij->i", z, z))
     inside = np.minimum(radius, 1 - np.finfo(float).eps / 2)
     stretch = np.divide(np.arctanh(inside), radius, out=np.ones_like(radius), where=radius > 0)
     return np.asarray(z * stretch[:, None])
@@ -143,8 +126,7 @@ def distances_in_place(h: Floats, K: float, unit: float) -> Floats:
     if K < 0:  # 2 asinh √h = log1p(2(h + √(h + h²))): twice as fast as arcsinh, as exact
         root = h * h
         root += h
-        np.sqrt(root, out=root)
-        h += root
+        h += np.sqrt(root, out=root)
         h *= 2
         np.log1p(h, out=h)
         h *= unit / 2
@@ -175,11 +157,9 @@ def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats, Floa
     if K == 0:
         by_sqchord = np.divide(0.5, chord, out=np.zeros_like(chord), where=chord > 0)
         return chord, by_sqchord, chord * sqchord / 24
-    x = K * sqchord
+    x, d = K * sqchord, distance_from_sqchord(sqchord, K)
     cosine = np.sqrt(np.maximum(1 - x / 4, np.finfo(float).eps))  # 0 only for antipodal points
-    d = distance_from_sqchord(sqchord, K)
-    stretched = chord * cosine
-    by_sqchord = np.divide(0.5, stretched, out=np.zeros_like(chord), where=chord > 0)
+    by_sqchord = np.divide(0.5, chord * cosine, out=np.zeros_like(chord), where=chord > 0)
     series = chord * sqchord * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
     by_K = np.where(np.abs(x) < SLOPE_SERIES_BELOW, series, (chord / cosine - d) / (2 * K))
     return d, by_sqchord, by_K

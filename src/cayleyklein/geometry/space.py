@@ -19,13 +19,9 @@ from scipy import linalg
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import lifts
+from cayleyklein.geometry import lifts, rounding
 from cayleyklein.geometry.frozen import Frozen, read_only
-from cayleyklein.geometry.rounding import (
-    SQUARE_EXACT_ABOVE,
-    one_plus_quadratic_form,
-    one_plus_scaled_square,
-)
+from cayleyklein.geometry.rounding import EPSILON
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 REFINE_BELOW = 1e-2  # |S(x, x)| under which it is evaluated in twice the precision
@@ -112,9 +108,7 @@ class CurvedSpace(Frozen):
     @property
     def geometry(self) -> Geometry:
         """``"elliptic"``, ``"flat"`` or ``"hyperbolic"``, by the sign of K."""
-        if self.curvature == 0:
-            return "flat"
-        return "elliptic" if self.curvature > 0 else "hyperbolic"
+        return "elliptic" if self.curvature > 0 else "hyperbolic" if self.curvature else "flat"
 
     @cached_property
     def matrix(self) -> Floats:
@@ -140,11 +134,8 @@ class CurvedSpace(Frozen):
 
     def _refuse_lower_rank(self) -> None:
         (rows, d), diagonal = self.factor_shape, self.diagonal
-        if diagonal is None:
-            rank = np.linalg.matrix_rank(self.factor)
-        else:  # by the same tolerance
-            size = np.abs(diagonal)
-            rank = np.count_nonzero(size > size.max() * d * np.finfo(float).eps)
+        sizes = linalg.svdvals(self.factor) if diagonal is None else np.abs(diagonal)
+        rank = np.count_nonzero(sizes > sizes.max() * max(rows, d) * EPSILON)
         if rows != d or rank < d:
             raise NotRepresentableError(
                 f"The factor has shape {self.factor_shape} and rank {rank}, and so no inverse; "
@@ -201,10 +192,10 @@ class CurvedSpace(Frozen):
         near = np.abs(values) < REFINE_BELOW
         if self._is_unit and near.any():
             some = z.reshape(-1, z.shape[-1]) if near.all() else z[near]
-            values[near] = one_plus_scaled_square(some, self.curvature)
-            near = np.abs(values) < SQUARE_EXACT_ABOVE
+            values[near] = rounding.one_plus_scaled_square(some, self.curvature)
+            near = np.abs(values) < rounding.SQUARE_EXACT_ABOVE
         if near.any():
-            values[near] = one_plus_quadratic_form(
+            values[near] = rounding.one_plus_quadratic_form(
                 x[near], self.center, self.curvature, self.compact_factor, self.given_matrix
             )
         return values
@@ -216,11 +207,10 @@ class CurvedSpace(Frozen):
     def _inside(self, x: Floats, name: str) -> tuple[Floats, Floats]:
         z, s = self._place(x, name)
         if not (s > 0).all():
-            raise OutsideDomainError(
-                f"{name}{checks.at_index(s <= 0)} lies on or outside the hyperbolic domain "
-                f"-K‖L(x - μ)‖² < 1 (largest value {float(1 - s.min()):.6g}); move or drop such "
-                f'points, shrink the factor, or ask distances for outside="inf" or "modulus".'
-            )
+            refuse_at(s <= 0, name, " lies on or outside the hyperbolic domain -K‖L(x - μ)‖² < 1 "
+                      f"(largest value {1 - s.min():.6g}); move or drop such points, shrink the "
+                      f'factor, or ask distances for outside="inf" or "modulus".',
+                      OutsideDomainError)  # fmt: skip
         return z, s
 
 
@@ -300,7 +290,7 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     if np.trace(matrix) < 0:
         matrix, a, b = -matrix, -a, -b
     eigenvalues = np.linalg.eigvalsh(matrix)
-    if eigenvalues[0] <= len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
+    if eigenvalues[0] <= len(matrix) * EPSILON * abs(eigenvalues[-1]):
         raise NotRepresentableError(
             f"The leading block Σ of S must be definite, but its eigenvalues range from "
             f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is not a curved Mahalanobis metric."
@@ -308,7 +298,7 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     center = -linalg.solve(matrix, a, assume_a="pos")
     spread = float(a @ center)  # -μᵀΣμ
     inverse_curvature = b + spread
-    if abs(inverse_curvature) <= 4 * len(matrix) * np.finfo(float).eps * max(abs(b), abs(spread)):
+    if abs(inverse_curvature) <= 4 * len(matrix) * EPSILON * max(abs(b), abs(spread)):
         raise NotRepresentableError(
             f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular and its "
             f"absolute is a cone, which carries no curved Mahalanobis metric."

@@ -159,7 +159,7 @@ def test_points_on_or_outside_are_named():
     ("normals", "offsets", "message"),
     [
         ([[1.0]], [1.0], "do not bound"),
-        ([[1.0, 0], [-1, 0], [0, 1]], [1.0, 1, 1], "direction free"),
+        ([[1.0, 0], [-1, 0], [0, 1]], [1.0, 1, 1], "do not bound"),
         ([[1.0, 0], [-1, 0]], [1.0, 1], "do not bound"),
         ([[1.0], [-1.0]], [1.0, -2.0], "no common inside"),
         ([[1.0], [-1.0]], [1.0, -1.0], "no common inside"),

@@ -28,15 +28,9 @@ DUAL_TOLERANCE = 1e-9  # largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that cou
 def signature(A: ArrayLike) -> tuple[int, int, int]:
     """Return (n, z, p), the numbers of negative, zero and positive eigenvalues (paper §2.2).
 
-    Corrected: elliptic is (0, 0, d + 1) and hyperbolic (1, 0, d), where the paper swaps them.
+    Corrected: elliptic is (0, 0, d + 1) and hyperbolic (1, 0, d), where the paper swaps them. A is
+    symmetric; an eigenvalue of at most 1e-12 times the largest counts as zero.
 
-    Parameters
-    ----------
-    A : array-like of shape (n, n)
-        Symmetric. An eigenvalue of at most 1e-12 times the largest counts as zero.
-
-    Examples
-    --------
     >>> signature(np.diag([1.0, 1.0, -1.0])), signature([[1.0, 1.0], [1.0, 1.0]])
     ((1, 0, 2), (0, 1, 1))
     """
@@ -151,8 +145,7 @@ class Absolute(Frozen):
         ----------
         points : array-like of shape (..., d)
         rtol : float, default=1e-12
-            A point is on the absolute when abs(x̃ᵀ A x̃) is at most ``rtol`` times the same sum of
-            absolute values.
+            A point is on it when abs(x̃ᵀ A x̃) is at most ``rtol`` times the sum of absolute values.
         """
         rtol = checks.as_real(rtol, "rtol", "[0, 1)")
         x = angles.homogenize(checks.as_points(points, "points", self.dimension))
@@ -205,8 +198,7 @@ class PlanarGeometry:
     name : str
     matrix_signs, dual_signs : tuple of int
         The signs of the eigenvalues of A and of A^Δ, each up to a common sign.
-    conic : str
-        Description of the absolute in the projective plane.
+    conic : str, which describes the absolute
     measurements : tuple of (str, str)
         The kinds of distance and angle that occur away from isotropic lines and points.
 
@@ -227,38 +219,29 @@ class PlanarGeometry:
 
 # The table of the paper (§2.2). Corrected: the dual of the dual Euclidean absolute has signs
 # (+, 0, 0), and the two points of the pseudo-Euclidean one are real.
+_E, _H, _P = "elliptic", "hyperbolic", "parabolic"
 PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
-    PlanarGeometry("elliptic", (1, 1, 1), (1, 1, 1), "non-degenerate complex conic",
-                   (("elliptic", "elliptic"),)),
+    PlanarGeometry("elliptic", (1, 1, 1), (1, 1, 1), "non-degenerate complex conic", ((_E, _E),)),
     PlanarGeometry("hyperbolic", (1, 1, -1), (1, 1, -1), "non-degenerate real conic",
-                   (("hyperbolic", "elliptic"), ("hyperbolic", "hyperbolic"),
-                    ("elliptic", "hyperbolic"))),
+                   ((_H, _E), (_H, _H), (_E, _H))),
     PlanarGeometry("dual Euclidean", (1, 1, 0), (1, 0, 0),
-                   "two complex lines with a real intersection point",
-                   (("elliptic", "parabolic"),)),
+                   "two complex lines with a real intersection point", ((_E, _P),)),
     PlanarGeometry("dual pseudo-Euclidean", (1, -1, 0), (1, 0, 0),
-                   "two real lines with a double real intersection point",
-                   (("hyperbolic", "parabolic"),)),
+                   "two real lines with a double real intersection point", ((_H, _P),)),
     PlanarGeometry("Euclidean", (1, 0, 0), (1, 1, 0),
-                   "two complex points with a double real line passing through",
-                   (("parabolic", "elliptic"),)),
+                   "two complex points with a double real line passing through", ((_P, _E),)),
     PlanarGeometry("pseudo-Euclidean", (1, 0, 0), (1, -1, 0),
-                   "two real points with a double real line passing through",
-                   (("parabolic", "hyperbolic"),)),
+                   "two real points with a double real line passing through", ((_P, _H),)),
     PlanarGeometry("Galilean", (1, 0, 0), (1, 0, 0),
-                   "double real line with a real intersection point",
-                   (("parabolic", "parabolic"),)),
+                   "double real line with a real intersection point", ((_P, _P),)),
 )  # fmt: skip
 
 
 def classify(absolute: Absolute) -> PlanarGeometry:
     """Return the type of a planar absolute, one of :data:`PLANAR_GEOMETRIES` (paper §2.2).
 
-    The signs of A and of A^Δ each count up to a common factor. Raises NotRepresentableError for
-    an absolute that is not planar.
+    The signs of A and of A^Δ each count up to a common factor.
 
-    Examples
-    --------
     >>> classify(Absolute(np.diag([1, 1, -1]))).name
     'hyperbolic'
     >>> double_line = np.diag([0, 0, 1])  # carries three geometries, which the dual tells apart
@@ -271,8 +254,7 @@ def classify(absolute: Absolute) -> PlanarGeometry:
         raise InvalidInputError(f"absolute must be an Absolute; got {type(absolute).__name__}.")
     if absolute.dimension != 2:
         raise NotRepresentableError(
-            f"The taxonomy is of planar geometries, but this absolute has dimension "
-            f"{absolute.dimension}."
+            f"Only planar geometries have a type; this absolute has dimension {absolute.dimension}."
         )
     found = tuple(
         (1,) * max(n, p) + (-1,) * min(n, p) + (0,) * z

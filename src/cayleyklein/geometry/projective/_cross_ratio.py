@@ -42,17 +42,15 @@ def cross_ratio(
 
     Parameters
     ----------
-    p, q, P, Q : array-like of shape (..., d), or (..., d + 1) when homogeneous
-        Real or complex.
+    p, q, P, Q : array-like of shape (..., d), or (..., d + 1) when homogeneous, real or complex
     homogeneous : bool, default=False
         Whether the points are homogeneous vectors (x, w); w = 0 is a point at infinity.
 
     Returns
     -------
-    ndarray of shape (...)
-        Real when every point is, and complex otherwise. 0 where p = P or q = Q, inf where p = Q or
-        q = P, 1 where p = q or P = Q. Points that are not on one line raise InvalidInputError, and
-        so do three that coincide: the cross-ratio is 0/0.
+    ndarray of shape (...), real when every point is, and complex otherwise
+        0 where p = P or q = Q, inf where p = Q or q = P, 1 where p = q or P = Q. Points that are
+        not on one line, and three that coincide (0/0), raise InvalidInputError.
 
     Examples
     --------
@@ -90,11 +88,9 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
 
     Parameters
     ----------
-    H : array-like of shape (d + 1, d + 1)
-        Real and invertible.
-    points : array-like of shape (..., d)
-        Real or complex. An image at infinity raises NotRepresentableError; homogeneous vectors x̃
-        are mapped by ``x @ H.T``.
+    H : array-like of shape (d + 1, d + 1), real and invertible
+    points : array-like of shape (..., d), real or complex
+        Images at infinity raise NotRepresentableError; map homogeneous vectors by ``x @ H.T``.
 
     Examples
     --------
@@ -131,8 +127,7 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
 
     Parameters
     ----------
-    A : array-like of shape (d + 1, d + 1)
-        Symmetric, of any signature.
+    A : array-like of shape (d + 1, d + 1), symmetric, of any signature
     p, q : array-like of shape (..., d)
 
     Returns
@@ -219,10 +214,8 @@ class Polytope(Frozen, ConvexBody):
 
     Parameters
     ----------
-    normals : array-like of shape (m, d)
-        The a, not zero.
-    offsets : array-like of shape (m,)
-        The b.
+    normals : array-like of shape (m, d), the a, not zero
+    offsets : array-like of shape (m,), the b
 
     Examples
     --------
@@ -261,16 +254,14 @@ class Polytope(Frozen, ConvexBody):
         balanced = linprog(np.zeros(m), A_eq=a.T, b_eq=np.zeros(d), bounds=(1, None)).status == 0
         if not balanced or np.linalg.matrix_rank(a) < d:
             raise InvalidInputError(
-                f"The half-spaces do not bound their intersection in dimension {d}: "
-                f"{m} normals leave a direction free."
+                f"The half-spaces of {m} normals do not bound their intersection in dimension {d}."
             )
         # The largest ball inside: maximise r subject to a·x + r ≤ b.
         cost = np.append(np.zeros(d), -1.0)
         ball = linprog(cost, A_ub=np.column_stack([a, np.ones(m)]), b_ub=b, bounds=(None, None))
         if ball.status != 0 or ball.x[-1] <= 1e-12 * max(1.0, float(np.abs(b).max())):
             raise InvalidInputError(
-                "normals and offsets have no common inside: the half-spaces have an empty or a "
-                "flat intersection."
+                "normals and offsets have no common inside: their intersection is empty or flat."
             )
 
     def __repr__(self) -> str:
@@ -316,14 +307,13 @@ class Polytope(Frozen, ConvexBody):
 def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     """Return the distances ½ log of the cross-ratio with the ends of the chord (paper §2.1).
 
-    On an ellipsoid it is the hyperbolic distance of curvature -1.
+    On an ellipsoid it is the hyperbolic distance of curvature -1. Points on the boundary or outside
+    raise OutsideDomainError.
 
     Parameters
     ----------
-    body : ConvexBody
-        :class:`Polytope`, :class:`cayleyklein.geometry.Ellipsoid`, or your own.
-    p, q : array-like of shape (..., d)
-        Inside the body; points on its boundary or outside raise OutsideDomainError.
+    body : ConvexBody, such as :class:`Polytope` and :class:`Ellipsoid`, or your own
+    p, q : array-like of shape (..., d), inside the body
 
     Examples
     --------
@@ -332,9 +322,7 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     6.0
     """
     if not isinstance(body, ConvexBody):
-        raise InvalidInputError(
-            f"body must be a ConvexBody (Polytope, Ellipsoid); got {type(body).__name__}."
-        )
+        raise InvalidInputError(f"body must be a ConvexBody; got {type(body).__name__}.")
     d = body.dimension
     x, y = checks.broadcast_points(p=checks.as_points(p, "p", d), q=checks.as_points(q, "q", d))
     check_inside(body, x, "p")

@@ -32,8 +32,7 @@ from cayleyklein.geometry.rounding import EPSILON, binary_scale, total, two_prod
 from cayleyklein.geometry.space import CurvedSpace, refuse_at
 
 ZERO_EIGENVALUE = 1e-12  # largest |λ| / max |λ| of an eigenvalue that counts as zero
-# |S_xx| / (|x|ᵀ|A||x|) under which no multiple of x is taken from u: S_xr would not vanish
-ISOTROPIC_BELOW = 1e-3
+ISOTROPIC_BELOW = 1e-3  # |S_xx| / (|x|ᵀ|A||x|) under which u keeps its share of x: it is unstable
 UNCERTAIN = 1e-8  # rounding of sin θ above which planes that look parallel, but differ, are refused
 
 
@@ -46,8 +45,7 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
 
     Parameters
     ----------
-    A : array-like of shape (d + 1, d + 1)
-        Symmetric, of any signature. The measure changes its sign with A.
+    A : array-like of shape (d + 1, d + 1), symmetric; the measure changes its sign with A
     p, q : array-like of shape (..., d)
     unit : complex, default=-0.5
         The paper's c_dist. With -1/2 and A negative inside a real conic, points inside are at their
@@ -57,11 +55,10 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
     Returns
     -------
     ndarray of shape (...), complex64 if every input is float32, complex128 otherwise
-        Its modulus serves as a real distance wherever the points are. For a real conic the
-        logarithm is real where both points are inside, or outside on a line that meets the conic
-        (paper §2.2, corrected); purely imaginary outside on a line that misses it; of imaginary
-        part π where one is inside and one outside. On a tangent it is 0, and so on every line when
-        A has rank 1: Euclidean distances are only a limit of measures.
+        Its modulus serves as a real distance everywhere. For a real conic the logarithm is real
+        where both points are inside, or outside on a line that meets the conic (paper §2.2,
+        corrected); imaginary outside on a line that misses it; of imaginary part π where one is
+        inside and one outside; 0 on a tangent, and on every line if A has rank 1.
 
     Examples
     --------
@@ -81,24 +78,21 @@ def hyperplane_measure(
 ) -> AnyComplexes:
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
-    L and M are the hyperplanes of the pencil of l and m that are tangent to the absolute, in the
-    order for which (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm.
+    L and M, in the pencil of l and m, are tangent to the absolute, ordered such that
+    (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm.
 
     Parameters
     ----------
-    dual : array-like of shape (d + 1, d + 1)
-        A^Δ, for example :attr:`Absolute.dual`.
+    dual : array-like of shape (d + 1, d + 1), A^Δ, for example :attr:`Absolute.dual`
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). The sign of the measure changes with that of one.
-    unit : complex, default=0.5j
-        The paper's c_angle.
+    unit : complex, the paper's c_angle, default=0.5j
 
     Returns
     -------
     ndarray of shape (...), complex
-        Where the hyperplanes meet inside, real, and of modulus :func:`hyperplane_angle`; on the
-        absolute, 0; outside, purely imaginary: its modulus is the distance along their common
-        perpendicular.
+        Where the hyperplanes meet inside, real, and of modulus :func:`hyperplane_angle`; 0 on the
+        absolute; outside, imaginary, its modulus the distance along their common perpendicular.
 
     Examples
     --------
@@ -119,21 +113,19 @@ def hyperplane_angle(
 
     Parameters
     ----------
-    dual : array-like of shape (d + 1, d + 1)
-        A^Δ, for example :attr:`Absolute.dual`.
+    dual : array-like of shape (d + 1, d + 1), A^Δ, for example :attr:`Absolute.dual`
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
     signed : bool, default=False
-        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first coordinate
-        axis to the second; it is additive modulo π in the pencil of a point. Otherwise the acute
-        angle in [0, π/2], since hyperplanes have no orientation.
+        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first axis to
+        the second, additive modulo π at a point. Otherwise the acute angle in [0, π/2].
 
     Raises
     ------
     NotRepresentableError
-        Where the hyperplanes meet on or outside the absolute (where the dual is singular, as for
-        the Euclidean plane, parallels are at angle 0), and where the angle is lost in the rounding
-        of the dual; :meth:`cayleyklein.CurvedMetric.angle` then still has it.
+        Where the hyperplanes meet on or outside the absolute (but parallels of a singular dual, as
+        the Euclidean one, are at angle 0), and where the angle is lost in the rounding of the dual;
+        :meth:`cayleyklein.CurvedMetric.angle` then still has it.
 
     Examples
     --------
@@ -238,12 +230,10 @@ def half_log(
     zero            ≥ 0     sign(S_pq) ∞; NaN if S_pq = 0                     ends on it
     ==============  ======  ================================================  ============
 
-    A positive factor on p, q or the form changes nothing. The caller evaluates
-    D = S_pq² - S_pp S_qq without cancellation.
+    A positive factor changes nothing. The caller evaluates D without cancellation.
     """
-    s_pp, s_qq, s_pq, discriminant = np.broadcast_arrays(
-        *(np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant))
-    )
+    given = (np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant))
+    s_pp, s_qq, s_pq, discriminant = np.broadcast_arrays(*given)
     size = np.sqrt(np.abs(s_pp)) * np.sqrt(np.abs(s_qq))  # the product may under- or overflow
     root, sign, on = np.sqrt(np.abs(discriminant)), np.where(s_pq < 0, -1.0, 1.0), size == 0
     across = (np.sign(s_pp) * np.sign(s_qq) < 0) & ~on
@@ -294,16 +284,15 @@ def bilinear(form: Floats, x: AnyArray, y: AnyArray) -> AnyArray:
 
 
 def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """Return D = S_xu² - S_xx S_uu, set to 0 within its rounding, and a bound of the rounding.
+    """Return D = S_xu² - S_xx S_uu and a bound of its rounding, within which D is set to 0.
 
-    u is first made orthogonal to x in the form; then S_xu² no longer cancels S_xx S_uu.
     Without the zero, a tangent line would give a measure of √eps at random, real or imaginary.
     """
     absolute_form = np.abs(form)
     s_xx, cap = bilinear(form, x, x), bilinear(absolute_form, np.abs(x), np.abs(x))
     away = np.abs(s_xx) > ISOTROPIC_BELOW * cap
     share = np.divide(bilinear(form, x, u), s_xx, out=np.zeros_like(s_xx), where=away)[..., None]
-    r = u - share * x
+    r = u - share * x  # orthogonal to x in the form
     s_xr, s_rr = bilinear(form, x, r), bilinear(form, r, r)
     value = s_xr * s_xr - s_xx * s_rr
     image = np.abs(r) @ absolute_form
@@ -317,10 +306,9 @@ def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
 def _pencil(
     form: Floats, x: Floats, y: Floats, same: Bools | None = None
 ) -> tuple[tuple[Floats, ...], Floats, Bools]:
-    """Evaluate a form on the spans of homogeneous vectors x and y (the same shape).
+    """Return (S_xx, S_yy, S_xy, D) of vectors, up to positive factors, the rounding of D, and same.
 
-    Return S_xx, S_yy, S_xy and D, each up to a positive factor, the rounding of D, and whether x
-    and y are the same, by default up to a rounded factor.
+    That is whether x and y are the same, by default up to a rounded factor.
     """
     x, y, u = span(x, y)
     if same is None:
