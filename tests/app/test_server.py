@@ -162,7 +162,6 @@ def test_half_sent_requests_are_dropped(monkeypatch):
 
     async def wait():
         server = Explorer()
-        server.start()
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(b"GET / HTTP/1.1\r\nHost:")
         found = await asyncio.wait_for(reader.read(), 10)
@@ -345,7 +344,6 @@ def test_answers_can_be_packed(session):
 def test_it_listens_on_the_loopback_only():
     async def look():
         server = Explorer()
-        server.start()
         try:
             return {server._socket.getsockname()[0]}
         finally:

@@ -58,12 +58,10 @@ def explore(
     as_text(host, "host")
     expect(on_start is None or callable(on_start), "on_start", on_start, "a function, or None")
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(int(port), host, browser, on_start))
+        asyncio.run(_serve(int(port), host, browser, on_start or (lambda address: None)))
 
 
-async def _serve(
-    port: int, host: str, browser: bool, on_start: Callable[[str], None] | None
-) -> None:
+async def _serve(port: int, host: str, browser: bool, tell: Callable[[str], None]) -> None:
     from cayleyklein.app._processes import warm_up
     from cayleyklein.app._server import ANYWHERE, Explorer, page_addresses
 
@@ -79,15 +77,13 @@ async def _serve(
         # signals reach the main thread only, and Windows has no such handlers
         with suppress(NotImplementedError, RuntimeError, ValueError):
             loop.add_signal_handler(number, ended.set)
-    server.start()
     try:
         addresses = page_addresses(host, server.port)
         if host in ANYWHERE:
             said = f"Whoever reaches port {server.port} of this computer can use the page."
             warnings.warn(said, stacklevel=2)
-        if on_start is not None:
-            for address in addresses:
-                on_start(address)
+        for address in addresses:
+            tell(address)
         if browser:
             webbrowser.open(addresses[0])
         await asyncio.to_thread(warm_up)

@@ -19,14 +19,11 @@ from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import class_look
 
 GEOMETRY_NAMES = {
-    "auto": "automatic, tried on held-out rows",
-    "product": "product of spheres and flat space",
-    "elliptic": "elliptic, K > 0",
-    "hyperbolic": "hyperbolic, K < 0",
-    "learned": "K learned from the data",
-    "mixed": "mixed: elliptic + hyperbolic",
+    "auto": "automatic, tried on held-out rows", "product": "product of spheres and flat space",
+    "elliptic": "elliptic, K > 0", "hyperbolic": "hyperbolic, K < 0",
+    "learned": "K learned from the data", "mixed": "mixed: elliptic + hyperbolic",
     "flat": "flat, K = 0",
-}
+}  # fmt: skip
 MODEL_NAMES = {"neighbors": "nearest rows vote", "kernel": "kernel machines"}
 NEIGHBOR_NAMES = {"auto": "automatic"} | {k: k for k in ("1", "3", "5", "7", "11", "15", "25")}
 UPLOAD, POINTS = "upload", "points"
@@ -87,45 +84,40 @@ def learn_code(state: LearnState, table: PreparedTable) -> str:
     kind = type(_fitting.make_estimator(state.task(table))).__name__
     votes = "" if state.neighbors == "auto" else f"n_neighbors={state.neighbors}, "
     same, seed = "" if table.is_regression else "stratify=y, ", _fitting.PAGE_SEED
-    lines = [
-        *_reading_code(table),
-        "from sklearn.model_selection import train_test_split",
-        f"from cayleyklein import {kind}",
-        "X_train, X_test, y_train, y_test = train_test_split(",
-        f"    X, y, test_size={_fitting.TEST_PART}, {same}random_state={seed})",
-        f'model = {kind}({votes}geometry="{state.geometry}", random_state={seed})',
-        "model.fit(X_train, y_train)",
-        "print(model.metric_, model.score(X_test, y_test))",
-    ]
-    return "\n".join(lines) + "\n"
+    return f"""\
+import numpy as np
+{_reading_code(table)}
+from sklearn.model_selection import train_test_split
+from cayleyklein import {kind}
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size={_fitting.TEST_PART}, {same}random_state={seed})
+model = {kind}({votes}geometry="{state.geometry}", random_state={seed})
+model.fit(X_train, y_train)
+print(model.metric_, model.score(X_test, y_test))
+"""
 
 
-def _reading_code(table: PreparedTable) -> list[str]:
+def _reading_code(table: PreparedTable) -> str:
     source, target = table.source, table.target
     if source.kind == "bundled":
         used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
-        return [
-            "import numpy as np",
-            f"from cayleyklein.datasets import load_{source.name}",
-            f"data = load_{source.name}()",
-            "X, y = data.data, np.array(data.target_names, dtype=str)[data.target]",
-            *([f"X = X[:, {used}]"] if table.dropped else []),
-        ]
+        return f"""\
+from cayleyklein.datasets import load_{source.name}
+data = load_{source.name}()
+X, y = data.data, np.array(data.target_names, dtype=str)[data.target]\
+""" + (f"\nX = X[:, {used}]" if table.dropped else "")
     drop = f"drop={list(table.dropped)}" if table.dropped else ""
     header = "" if source.header else ", header=False"
-    task = ', task="number"' if table.is_regression else ""
-    read = [
-        "import numpy as np",
-        "from cayleyklein.tables import TableEncoder, read_table, split_target",
-        f"table = read_table({source.name!r}, text=[{target!r}]{header})",
-        f"rows, y, _ = split_target(table, {target!r}{task})",
-        *([] if task else ["y = y.astype(str)"]),
-    ]
-    if int(source.frame[target].notna().sum()) > _tables.SAMPLED:
-        seed, most = _tables.TABLE_SEED, _tables.SAMPLED
-        read += [f"pick = np.sort(np.random.default_rng({seed}).permutation(len(y))[:{most}])"]
-        read += ["rows, y = rows.iloc[pick], y[pick]"]
-    return [*read, f"X = TableEncoder({drop}).fit_transform(rows)"]
+    task, text = (', task="number"', "") if table.is_regression else ("", "y = y.astype(str)\n")
+    pick, seed, most = "", _tables.TABLE_SEED, _tables.SAMPLED
+    if int(source.frame[target].notna().sum()) > most:
+        pick = f"pick = np.sort(np.random.default_rng({seed}).permutation(len(y))[:{most}])\n"
+        pick += "rows, y = rows.iloc[pick], y[pick]\n"
+    return f"""\
+from cayleyklein.tables import TableEncoder, read_table, split_target
+table = read_table({source.name!r}, text=[{target!r}]{header})
+rows, y, _ = split_target(table, {target!r}{task})
+{text}{pick}X = TableEncoder({drop}).fit_transform(rows)"""
 
 
 def _cells(frame: Any) -> list[list[str]]:
@@ -147,7 +139,6 @@ class LearnSession:
         self.slots = slots
         self.notes: list[str] = []
         self.uploaded: TableSource | None = None
-        self._predictions: dict[str, Any] | None
         self.fit: _processes.FitProcess | None = None
         self._lock = threading.RLock()
         try:
@@ -184,12 +175,8 @@ class LearnSession:
         self._take(LearnState.from_query(query))
 
     def do_upload(self, name: str, content: str) -> None:
-        before, self.uploaded = self.uploaded, _tables.read_source(_bytes_of(content), name)
-        try:
-            self._take(self.state.with_choice("data", UPLOAD))
-        except CayleyKleinError:
-            self.uploaded = before
-            raise
+        source = _tables.read_source(_bytes_of(content), name)
+        self._take(self.state.with_choice("data", UPLOAD), source)
 
     def do_predict(self, content: str) -> None:
         """Predict rows that are typed in or uploaded, by what was fitted last."""
@@ -199,26 +186,23 @@ class LearnSession:
         if len(rows) > MOST_PREDICTED:
             raise InvalidInputError(f"{MOST_PREDICTED:,} rows at a time are the most.")
         encoder, model = self._predictor
-        X = encoder.transform(rows)
-        found, numbers = model.predict(X), self.table.is_regression
-        told = [[f"{value:.4g}" if numbers else str(value)] for value in found]
-        names = [*map(str, rows.columns), self.table.target[:SHOWN], *([] if numbers else ["sure"])]
+        X, numbers = encoder.transform(rows), self.table.is_regression
+        told = {self.table.target[:SHOWN]: [f"{v:.4g}" if numbers else v for v in model.predict(X)]}
         if not numbers:
-            for row, sure in zip(told, model.predict_proba(X).max(axis=1), strict=True):
-                row.append(f"{sure:.0%}")
-        lines = [row + more for row, more in zip(_cells(rows), told, strict=True)]
-        self._predictions = {"names": names, "rows": lines}
+            told["sure"] = [f"{sure:.0%}" for sure in model.predict_proba(X).max(axis=1)]
+        more = zip(*told.values(), strict=True)
+        lines = [[*row, *map(str, new)] for row, new in zip(_cells(rows), more, strict=True)]
+        self._predictions: Any = {"names": [*map(str, rows.columns), *told], "rows": lines}
 
-    def _take(self, state: LearnState) -> None:
+    def _take(self, state: LearnState, source: TableSource | None = None) -> None:
         self._not_while_fitting()
+        source = source or self.uploaded
         if state.data == POINTS:
             source = _tables.points_source(state.points)
         elif state.data != UPLOAD:
             source = _tables.bundled_source(state.data)
-        elif self.uploaded is None:
+        elif source is None:
             raise InvalidInputError("A file stays with the page it was given to; choose it again.")
-        else:
-            source = self.uploaded
         target = state.target or source.target
         if target not in source.targets:
             raise InvalidInputError(f"There is no column {target[:SHOWN]!r} to predict.")
@@ -226,6 +210,7 @@ class LearnSession:
             raise InvalidInputError(f"There is no column number {state.drop[-1]}.")
         table = _tables.prepare(source, target, [source.columns[i] for i in state.drop])
         self.state, self.table = replace(state, target=target), table
+        self.uploaded = source if state.data == UPLOAD else self.uploaded
         self.rows = _fitting.RowPictures(table)
         self._clear()
 
@@ -293,13 +278,11 @@ class LearnSession:
     def _answer(self) -> dict[str, Any]:
         table, state, source = self.table, self.state, self.table.source
         data = {name: name for name in loaders.BUNDLED}
-        if self.uploaded is not None:
-            data[UPLOAD] = self.uploaded.name[:SHOWN]
-        if state.data == POINTS:
-            data[POINTS] = "points of the plane"
+        data |= {UPLOAD: self.uploaded.name[:SHOWN]} if self.uploaded else {}
+        data |= {POINTS: "points of the plane"} if state.data == POINTS else {}
         options = OPTIONS | {"data": data, "target": {n: n[:SHOWN] for n in source.targets}}
-        kinds = plural(len(table.classes), "class")
-        kinds = "numbers to predict" if table.is_regression else kinds
+        classes = plural(len(table.classes), "class")
+        kinds = "numbers to predict" if table.is_regression else classes
         about = f"{plural(len(table.X), 'row')}, {kinds}"
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
@@ -316,14 +299,11 @@ class LearnSession:
 
     def _preview(self) -> dict[str, Any]:
         table, codes = self.table, self.rows.y
-        counts = np.bincount(codes, minlength=len(table.classes)).tolist()
+        counts = enumerate(np.bincount(codes, minlength=len(table.classes)).tolist())
         return {
             "names": [name[:SHOWN] for name in table.source.columns],
             "rows": _cells(table.source.frame.head(PREVIEW)),
-            "classes": [
-                [name[:SHOWN], counts[i], *class_look(i)[:2]]
-                for i, name in enumerate(table.classes)
-            ],
+            "classes": [[table.classes[i][:SHOWN], n, *class_look(i)[:2]] for i, n in counts],
             "target": table.target[:SHOWN], "labels": codes.tolist(), "test": self.rows.is_test,
             "notes": [*table.notes, *(f"{name}: left out by you" for name in table.dropped)],
         }  # fmt: skip

@@ -30,45 +30,27 @@ def ending(text: str, **more: Any) -> News:
 
 
 Tell = Callable[[News], None]
-Work = Callable[[Any, Tell], None]
-
-
-class Apart:
-    """A process and the end of a pipe from it, which it gets as its first argument."""
-
-    def __init__(self, function: Callable[..., None], *given: Any) -> None:
-        context = _context()
-        self.inbox, outbox = context.Pipe(duplex=False)
-        self.process = context.Process(target=function, args=(outbox, *given), daemon=True)
-        self.process.start()
-        outbox.close()  # so that its end is seen here when the process ends
-
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.join(timeout=1.0)
-        self.inbox.close()
 
 
 class FitProcess:
-    def __init__(self, work: Work, task: Any, slots: threading.Semaphore) -> None:
-        self._given, self._slots = (work, task), slots
-        self._apart: Apart | None = None
+    process: Any = None
 
-    @property
-    def process(self) -> Any:
-        return self._apart and self._apart.process
+    def __init__(self, work: Any, task: Any, slots: threading.Semaphore) -> None:
+        self._given, self._slots = (work, task), slots
 
     def poll(self) -> list[News]:
         """Return the news since the last call; start the fit when its turn comes."""
-        if self._apart is None:
+        if self.process is None:
             if not self._slots.acquire(blocking=False):
                 return []
-            self._apart, self._begun = Apart(_work, *self._given), time.monotonic()
+            self.process, self._inbox = _start(*self._given)
+            self._begun = time.monotonic()
             return [News({"state": "Fitting…"})]
         alive, found = self.process.is_alive(), []
         with suppress(EOFError, OSError):
-            while self._apart.inbox.poll():
-                found.append(self._apart.inbox.recv())
+            while self._inbox.poll():
+                news = self._inbox.recv()
+                found.append(ending(str(news)) if isinstance(news, Exception) else news)
         if not found and not alive:
             return [ending("The fit ended without a result.")]
         if time.monotonic() - self._begun > LONGEST:
@@ -76,8 +58,8 @@ class FitProcess:
         return found
 
     def end(self) -> None:
-        if self._apart is not None:
-            self._apart.end()
+        if self.process is not None:
+            _end(self.process, self._inbox)
             self._slots.release()
 
 
@@ -86,35 +68,47 @@ def warm_up() -> None:
     _context().Process(daemon=True).start()
 
 
-def run_apart(seconds: float, function: Callable[..., Any], *given: Any) -> Any:
+def run_apart(seconds: float, *function_and_given: Any) -> Any:
     """Return what a function returns in a process of its own, which is ended after some time."""
-    apart = Apart(_hand_back, function, *given)
+    process, inbox = _start(_hand_back, function_and_given)
     found: Any = TimeoutError()
     try:
         with suppress(EOFError):
-            found = apart.inbox.recv() if apart.inbox.poll(seconds) else found
+            found = inbox.recv() if inbox.poll(seconds) else found
     finally:
-        apart.end()
+        _end(process, inbox)
     if isinstance(found, Exception):
         raise found
     return found
 
 
-def _hand_back(outbox: Any, function: Callable[..., Any], *given: Any) -> None:
-    try:
-        outbox.send(function(*given))
-    except (CayleyKleinError, MemoryError) as error:
-        outbox.send(error)
+def _hand_back(task: tuple[Any, ...], tell: Callable[[Any], None]) -> None:
+    function, *given = task
+    tell(function(*given))
 
 
-def _work(outbox: Any, work: Work, task: Any) -> None:
+def _start(work: Any, task: Any) -> tuple[Any, Any]:
+    """Return a process, and the end of a pipe from it for what it tells."""
+    context = _context()
+    inbox, outbox = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(outbox, work, task), daemon=True)
+    process.start()
+    outbox.close()  # so that its end is seen here when the process ends
+    return process, inbox
+
+
+def _work(outbox: Any, work: Any, task: Any) -> None:
     with suppress(BrokenPipeError):  # the visitor has left
         try:
             work(task, outbox.send)
         except (CayleyKleinError, ValueError, ArithmeticError, MemoryError) as error:
-            outbox.send(ending(f"{error}"))
-        finally:
-            outbox.close()
+            outbox.send(error)
+
+
+def _end(process: Any, inbox: Any) -> None:
+    process.terminate()
+    process.join(timeout=1.0)
+    inbox.close()
 
 
 def _context() -> Any:

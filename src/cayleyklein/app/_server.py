@@ -66,9 +66,6 @@ class Explorer:
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="explorer")
         # files are made one after the other, apart from what visitors drag meanwhile
         self.exporter = ThreadPoolExecutor(1, thread_name_prefix="exports")
-        self._server: HTTPServer | None = None
-
-    def start(self) -> None:
         application = Application(
             [
                 (r"/(?:learn)?", PageHandler),
@@ -77,7 +74,7 @@ class Explorer:
                 (r"/reference/(.*)", ReferenceHandler),
                 (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
             ],
-            default_handler_class=MissingHandler,
+            default_handler_class=Guarded,
             explorer=self,
             template_path=str(HERE / "templates"),
             compress_response=True,
@@ -91,22 +88,15 @@ class Explorer:
         self._server.add_sockets([self._socket])
 
     async def stop(self) -> None:
-        if self._server is not None:
-            self._server.stop()
-            await self._server.close_all_connections()
+        self._server.stop()
+        await self._server.close_all_connections()
         for pool in (self.pool, self.exporter):
             pool.shutdown(wait=False, cancel_futures=True)
 
-    async def compute(self, function: Any, *given: Any) -> Any:
-        return await self._within(LONGEST_ANSWER, self.pool, function, *given)
 
-    async def export(self, make: Any, *given: Any) -> Any:
-        limits = (LONGEST_ANSWER, make, *given)
-        return await self._within(LONGEST_QUEUE, self.exporter, run_apart, *limits)
-
-    async def _within(self, seconds: float, pool: Executor, *work: Any) -> Any:
-        found = asyncio.get_running_loop().run_in_executor(pool, *work)
-        return await asyncio.wait_for(found, seconds)
+async def within(seconds: float, pool: Executor, *work: Any) -> Any:
+    found = asyncio.get_running_loop().run_in_executor(pool, *work)
+    return await asyncio.wait_for(found, seconds)
 
 
 def known_names(host: str) -> list[str]:
@@ -122,22 +112,18 @@ def known_names(host: str) -> list[str]:
 
 def _outward_address() -> list[str]:
     """Return the address of this computer in its network; nothing is sent to find it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # kept for documentation: nobody is there
-        except OSError:
-            return []
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # kept for documentation: nobody is there
         return [str(probe.getsockname()[0])]
+    return []
 
 
 def page_addresses(host: str, port: int) -> list[str]:
     """Return the addresses of the page: on this computer, then from others."""
-    if host not in ANYWHERE:
-        local = host == LOOPBACK
-        name = "localhost" if local else f"[{host}]" if ":" in host else host
-        return [f"http://{name}:{port}/"]
-    others = [name for name in _outward_address() if name != LOOPBACK]
-    return [f"http://{name}:{port}/" for name in ("localhost", *others)]
+    names = ["localhost" if host == LOOPBACK else f"[{host}]" if ":" in host else host]
+    if host in ANYWHERE:
+        names = ["localhost", *(name for name in _outward_address() if name != LOOPBACK)]
+    return [f"http://{name}:{port}/" for name in names]
 
 
 def pack_message(answer: Any) -> bytes:
@@ -145,22 +131,19 @@ def pack_message(answer: Any) -> bytes:
 
     In the JSON an array is its type, its first byte after the JSON, and its size.
     """
-    arrays: list[bytes] = []
-    length = 0
+    arrays = bytearray()
 
     def keep(value: Any) -> Any:
-        nonlocal length
         if isinstance(value, np.generic):
             return value.item()
-        kind = "i" if value.dtype.kind in "iub" else "f"
-        raw = np.ascontiguousarray(value, dtype=np.int8 if kind == "i" else np.float32).tobytes()
-        arrays.append(raw + b"\0" * (-len(raw) % 4))
-        start, length = length, length + len(arrays[-1])
-        return {"$": kind, "at": start, "n": int(value.size)}
+        start, whole = len(arrays), value.dtype.kind in "iub"
+        arrays.extend(np.ascontiguousarray(value, np.int8 if whole else np.float32).tobytes())
+        arrays.extend(b"\0" * (-len(arrays) % 4))
+        return {"$": "i" if whole else "f", "at": start, "n": int(value.size)}
 
     text = json.dumps(answer, default=keep).encode()
     text += b" " * (-len(text) % 4)
-    return len(text).to_bytes(4, "little") + text + b"".join(arrays)
+    return len(text).to_bytes(4, "little") + text + arrays
 
 
 class Guarded(RequestHandler):
@@ -179,20 +162,10 @@ class Guarded(RequestHandler):
         """Refuse other names, which other pages could point here, and endless addresses."""
         if self.request.host.lower() not in self.explorer.hosts:
             raise HTTPError(403, reason="Not under this name")
-        if "\0" in unquote(self.request.path):
+        if type(self) is Guarded or "\0" in unquote(self.request.path):
             raise HTTPError(404)
         if len(self.request.uri or "") > ADDRESS_BYTES:
             raise HTTPError(414, reason="The address is too long")
-
-    def head(self, *given: Any) -> Any:
-        """Answer as to GET; the server leaves out what follows the headers."""
-        return self.get(*given)
-
-
-class MissingHandler(Guarded):
-    def prepare(self) -> None:
-        super().prepare()
-        raise HTTPError(404)
 
 
 class ReferenceHandler(Guarded):
@@ -201,6 +174,8 @@ class ReferenceHandler(Guarded):
             raise HTTPError(404)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.write(f"{name}\n\n{inspect.getdoc(REFERENCES[name])}\n")
+
+    head = get  # the server leaves out what follows the headers
 
 
 class PageHandler(Guarded):
@@ -215,12 +190,11 @@ class PageHandler(Guarded):
             facts=json.dumps(facts).replace("<", "\\u003c"),
         )  # fmt: skip
 
+    head = get
+
 
 class AssetHandler(Guarded, StaticFileHandler):
     """The scripts and styles."""
-
-    def head(self, path: str) -> Any:
-        return self.get(path, include_body=False)
 
 
 class ExportHandler(Guarded):
@@ -231,7 +205,8 @@ class ExportHandler(Guarded):
         theme = "dark" if self.get_query_argument("theme", "") == "dark" else "light"
         try:
             state = PlaneState.from_query(self.request.query)
-            text = await self.explorer.export(make, state, theme)
+            work = (run_apart, LONGEST_ANSWER, make, state, theme)
+            text = await within(LONGEST_QUEUE, self.explorer.exporter, *work)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
         except TimeoutError as error:
@@ -239,6 +214,8 @@ class ExportHandler(Guarded):
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
         self.write(text)
+
+    head = get
 
 
 class Socket(Guarded, WebSocketHandler):
@@ -254,9 +231,8 @@ class Socket(Guarded, WebSocketHandler):
             number, given = _read_message(message)
             if self.session is None:
                 given, self.session = [], self._begin(str(given).lstrip("?"))
-            if not isinstance(given, list):
-                raise InvalidInputError("A message to the server was not understood.")
-            answer = await self.explorer.compute(self.session.hear, given)
+            given = given if isinstance(given, list) else [given]
+            answer = await within(LONGEST_ANSWER, self.explorer.pool, self.session.hear, given)
         except InvalidInputError as error:
             answer = {"errors": [str(error)]}
         except TimeoutError:
