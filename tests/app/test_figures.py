@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from cayleyklein.app._exports import plane_json, plane_svg
 from cayleyklein.app._figures import (
+    CHECKS,
+    SHEETS,
     TOOLS,
     Construction,
     Figure,
@@ -20,7 +22,6 @@ from cayleyklein.app._figures import (
 from cayleyklein.app._scene import Drafter
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, PlaneState
-from cayleyklein.app._worksheets import CHECKS, SHEETS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
 

@@ -1,15 +1,18 @@
 """Figures that a visitor constructs: how an address holds them, where they are, their measures.
 
 A figure of the kind "point" names a point of the plane by its number; every other figure depends on
-the figures that it is made from, which come before it.
+the figures that it is made from, which come before it. Worksheets ask for figures; their questions,
+scenes and answers are in ``static/worksheets.json``, in the order of `CHECKS`.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable, Container
 from contextlib import suppress
 from functools import cached_property
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,10 +39,9 @@ NAME = re.compile(r"[^\W_][\w′]{0,11}")
 ON_LINE, AROUND_CIRCLE = 129, 145
 NAME_AT = 0.12  # of the part of a line or circle that is seen: where its name is
 CORNER = 0.22  # radius of an angle's arc, relative to its shorter side
-
-
-def _line(p: Floats, q: Floats, metric: CurvedMetric) -> Hyperplane:
-    return constructions.line_through(p, q)
+SHEETS = json.loads((Path(__file__).parent / "static" / "worksheets.json").read_text("utf-8"))
+WANTED_SUM, WANTED_RATIO = 150.0, 1.5  # of the angles of the triangle; of circumference to 2πr
+Found = tuple[str, dict[str, Any]]  # the key of an answer, and its numbers
 
 
 def _parallels(line: Hyperplane, p: Floats, metric: CurvedMetric) -> Any:
@@ -57,8 +59,8 @@ def _corners(*given: Any) -> Floats:
 # and its place from the places of those and the metric.
 TOOLS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "point": ("Point", "P", _corners),
-    "segment": ("Segment", "PP", _line),
-    "line": ("Line", "PP", _line),
+    "segment": ("Segment", "PP", lambda p, q, metric: constructions.line_through(p, q)),
+    "line": ("Line", "PP", lambda p, q, metric: constructions.line_through(p, q)),
     "circle": ("Circle", "PP", lambda p, q, metric: float(metric.distance(p, q))),
     "ball": ("Circle of radius", "P", _corners),
     "polygon": ("Polygon", "P*", _corners),
@@ -286,20 +288,17 @@ class Construction:
             if place is None or figure.hidden or not figure.fits(needed):
                 continue
             if needed == "P":
-                gap = float(np.linalg.norm(view.to_screen(place) - spot))
-            else:
-                gap = _gap(np.concatenate(see_path(view, self.path(figure, view))), spot)
+                on_path = view.to_screen(place)[None]
+            else:  # the point of each piece of its path that is nearest
+                path = np.concatenate(see_path(view, self.path(figure, view)))
+                start, step = path[:-1], np.diff(path, axis=0)
+                square = np.maximum(np.sum(step**2, axis=1), np.finfo(float).tiny)
+                t = np.clip(np.sum((spot - start) * step, axis=1) / square, 0, 1)
+                on_path = start + t[:, None] * step
+            gap = np.nanmin(np.linalg.norm(on_path - spot, axis=1), initial=math.inf)
             if gap < least:
-                best, least = figure.name, gap
+                best, least = figure.name, float(gap)
         return best
-
-
-def _gap(path: Floats, spot: Floats) -> float:
-    """Return the distance of a spot from a polyline on the screen."""
-    a, step = path[:-1], np.diff(path, axis=0)
-    square = np.maximum(np.einsum("ij,ij->i", step, step), np.finfo(float).tiny)
-    t = np.clip(np.einsum("ij,ij->i", spot - a, step) / square, 0, 1)
-    return float(np.nanmin(np.linalg.norm(a + t[:, None] * step - spot, axis=1), initial=math.inf))
 
 
 def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
@@ -330,3 +329,74 @@ def _sides_cross(p: Floats, q: Floats) -> bool:
     parts = sides(p[None]) * sides(q[None]) <= 0
     gap = (np.arange(n) - np.arange(n)[:, None]) % n
     return bool((parts & parts.T & (gap > 1) & (gap < n - 1)).any())
+
+
+def check_sheet(index: int, made: Construction, answer: str) -> tuple[bool, str]:
+    """Return whether a worksheet is solved, and what is said to it."""
+    key, numbers = CHECKS[index](made, answer)
+    said = SHEETS[index]["answers"][key].format(K=made.metric.curvature, **numbers)
+    return key == "right", said.replace("= -", "= \N{MINUS SIGN}")
+
+
+def _angle_sum(made: Construction, answer: str) -> Found:
+    found = _polygons(made, 3)
+    if not found:
+        return "none", {}
+    total, missing = (math.degrees(found[0][name]) for name in ("angle_sum", "curved_area"))
+    numbers = {"total": total, "missing": missing}
+    if abs(total - WANTED_SUM) <= 1:
+        return "right", numbers
+    return "larger" if (total > WANTED_SUM) == (made.metric.curvature < 0) else "smaller", numbers
+
+
+def _sheet_of_parallels(made: Construction, answer: str) -> Found:
+    lines, K = _placed(made, *LINE_KINDS), made.metric.curvature
+    if not lines or "P" not in made.by_name:
+        return "gone", {}
+    first, *others = lines
+    others = [figure for figure in others if "P" in figure.parents]
+    meets = {f.name: constructions.meet(lines[first], lines[f], made.metric) for f in others}
+    missing = [name for name, place in meets.items() if np.isnan(place).all()]
+    if not missing:
+        return ("elliptic" if K > 0 else "meets") if others else "none", {}
+    if K == 0:
+        return "flat", {}
+    return "right" if len(missing) > 1 else "one", {"names": " and ".join(missing[:2])}
+
+
+def _circles(made: Construction, answer: str) -> Found:
+    radii, K = _placed(made, "circle", "ball").values(), made.metric.curvature
+    if not radii:
+        return "none", {}
+    ratios = [constructions.circle_measures(r, K)[0] / (math.tau * r) for r in radii]
+    best = min(ratios, key=lambda ratio: abs(ratio - WANTED_RATIO))
+    if abs(best - WANTED_RATIO) <= 0.02:
+        return "right", {"ratio": best}
+    grows = "larger" if best < WANTED_RATIO else "smaller"
+    return grows if K < 0 else "flat", {"ratio": best}
+
+
+def _squares(made: Construction, answer: str) -> Found:
+    found = _polygons(made, 4)
+    if not found:
+        return "gone", {}
+    angle = math.degrees(found[0].get("angle_sum", math.nan)) / 4
+    if not abs(angle - 90) < 0.5:
+        return "wrong", {"angle": angle}
+    return "right" if abs(made.metric.curvature) <= 0.02 else "small", {}
+
+
+def _placed(made: Construction, *kinds: str) -> dict[Figure, Any]:
+    found = {figure: made.places[figure.name] for figure in made.figures if figure.kind in kinds}
+    return {figure: place for figure, place in found.items() if place is not None}
+
+
+def _polygons(made: Construction, n: int) -> list[dict[str, float]]:
+    found = (corners for corners in _placed(made, "polygon").values() if len(corners) == n)
+    return [polygon_measures(corners, made.metric) for corners in found]
+
+
+CHECKS: tuple[Callable[[Construction, str], Found], ...] = (
+    _angle_sum, _sheet_of_parallels, _circles, _squares,
+    lambda made, answer: ("right" if answer == "voronoi" else "wrong", {}),
+)  # fmt: skip

@@ -2,7 +2,6 @@
 
 import tempfile
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,8 +37,8 @@ ESTIMATOR_KINDS: dict[tuple[str, bool], Any] = {  # by model, and whether number
 N_PARTS = {"auto": 3, "product": 3, "mixed": 2}  # metrics that are learned one after the other
 N_PASSES = 4
 CHOOSING = {  # messages before the fit that is shown
-    ("neighbors", "auto"): "Comparing a product with plain neighbours on held-out training rows…",
-    ("neighbors", "mixed"): "Choosing the shares of the two parts on held-out training rows…",
+    "auto": "Comparing a product with plain neighbours on held-out training rows…",
+    "mixed": "Choosing the shares of the two parts on held-out training rows…",
 }
 PART_WORDS = {  # of a kernel model, in words
     "metric": "kernel in the metric", "columns": "kernel in the columns",
@@ -60,7 +59,6 @@ class FitTask(NamedTuple):
 
 
 def make_estimator(task: FitTask, **given: Any) -> Any:
-    """Make the estimator of the page, unfitted: the one place where it is chosen."""
     kind = ESTIMATOR_KINDS[task.model, task.table.is_regression]
     return kind(n_neighbors=task.n_neighbors, **given)
 
@@ -111,18 +109,17 @@ def make_model(task: FitTask, tell: Tell) -> None:
 
 def explain_choice(choice: Any) -> str:
     """Say in a sentence why a candidate was chosen, also where another had the better figure."""
-    (name,) = {next(iter(trial.scores)) for trial in choice.trials}
-    sign = -1 if name == "R²" else 1
-    ranked = sorted(choice.trials, key=lambda trial: sign * trial.scores[name])
-    mine = next(trial for trial in ranked if trial.name == choice.chosen)
+    name = next(iter(choice.trials[0].scores))
+    ranked = sorted(choice.trials, key=lambda trial: trial.scores[name], reverse=name == "R²")
     told = {t.name: f"{_in_words(t)} ({name} {t.scores[name]:.3f})" for t in ranked}
-    start = f"{told[mine.name]} was chosen on training rows held out for it"
-    if len(ranked) == 1:
+    start = f"{told.pop(choice.chosen)} was chosen on training rows held out for it"
+    if not told:
         return f"{start}."
-    if mine is ranked[0]:
-        return f"{start}: it predicted them best, before {told[ranked[1].name]}."
+    other = next(iter(told.values()))
+    if ranked[0].name == choice.chosen:
+        return f"{start}: it predicted them best, before {other}."
     said = "a difference as small as chance makes, and then the simpler one is taken"
-    return f"{start}. The figure of {told[ranked[0].name]} is better, but by {said}."
+    return f"{start}. The figure of {other} is better, but by {said}."
 
 
 def fit_and_compare(task: FitTask, tell: Tell) -> None:
@@ -130,7 +127,7 @@ def fit_and_compare(task: FitTask, tell: Tell) -> None:
         warnings.simplefilter("always")
         bench = _Bench(task, tell)
         plain = CurvedMetric(factor=standard_factor(bench.X_train))
-        bench.show("before", bench.vote(plain), "standardised columns")
+        bench.show("before", PANEL_NAMES["before"], bench.vote(plain), "standardised columns")
         bench.learn("flat", "flat")
         bench.learn("curved", task.geometry)
     told = [w for w in caught if not issubclass(w.category, DeprecationWarning)]
@@ -146,8 +143,7 @@ class _Bench:
         self.rows = RowPictures(task.table)
         pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:WATCHED]
         self.watched = self.X_test[pick], self.y_test[pick]
-        self._first_loss: dict[str, float] = {}
-        self._last: dict[str, int] = {}
+        self._begun: dict[str, tuple[int, float]] = {}  # iteration and first loss of a series
 
     def vote(self, metric: Metric) -> Any:
         votes = make_estimator(self.task._replace(model="neighbors"), metric=metric)
@@ -163,15 +159,13 @@ class _Bench:
             accuracy = None
             with suppress(CayleyKleinError):  # an iterate may leave rows outside its domain
                 accuracy = self.vote(progress.metric).score(*self.watched)
-            steps: list[list[Any]] = []
-            again = progress.iteration <= self._last.get(name, -1)  # another part, or fit
+            last, first_loss = self._begun.get(name, (-1, progress.loss or 1.0))
+            again = progress.iteration <= last  # another part, or fit
             n_begun += again or not n_begun
-            if again:
-                self._first_loss.pop(name)
-                steps.append([name, None, None, None])
-            self._last[name] = progress.iteration
-            relative = progress.loss / self._first_loss.setdefault(name, progress.loss or 1.0)
-            steps.append([name, relative, K, accuracy])
+            first_loss = progress.loss or 1.0 if again else first_loss
+            self._begun[name] = progress.iteration, first_loss
+            steps: list[list[Any]] = [[name, None, None, None]] * again
+            steps.append([name, progress.loss / first_loss, K, accuracy])
             n_parts = 1 if first else N_PARTS.get(geometry, 1)
             done = (n_begun - 1 + min(progress.n_pass, N_PASSES) / N_PASSES) / n_parts
             share = 0.3 * done if first else 0.3 + 0.7 * min(done, 1.0)
@@ -184,27 +178,23 @@ class _Bench:
             live += f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
             self.tell(News({"live": live, "state": state, "share": f"{share:.2f}"}, tuple(steps)))
 
-        wait = WEIGHING if kernel else CHOOSING.get((self.task.model, geometry))
+        wait = WEIGHING if kernel else CHOOSING.get(geometry)
         if wait:
             self.tell(News({"state": step + wait, "share": "0.05" if first else "0.30"}))
-        model = make_estimator(
-            self.task, geometry=geometry, random_state=PAGE_SEED, callback=report
-        ).fit(self.X_train, self.y_train)
+        options = {"geometry": geometry, "random_state": PAGE_SEED, "callback": report}
+        model = make_estimator(self.task, **options).fit(self.X_train, self.y_train)
         summary, choice = _describe(model.metric_), model.selection_
-        if choice and choice.trials:
-            summary += f". {explain_choice(choice)}"
-        plain = bool(choice) and choice.chosen.endswith("k-NN")
+        trials = choice.trials if choice else ()
+        summary += f". {explain_choice(choice)}" if trials else ""
         title = PANEL_NAMES["flat" if model.metric_.geometry == "flat" else place]
         if kernel:
             title = f"Kernel machine: {title.lower()}"
-        elif plain:
+        elif choice and choice.chosen.endswith("k-NN"):
             title = PANEL_NAMES["before"]
-        self.show(place, model, summary, choice.trials if choice else (), title)
+        self.show(place, title, model, summary, trials)
 
-    def show(
-        self, place: str, model: Any, summary: str, trials: Sequence[Any] = (), title: str = ""
-    ) -> None:
-        rows, table, title = self.rows, self.task.table, title or PANEL_NAMES[place]
+    def show(self, place: str, title: str, model: Any, summary: str, trials: Any = ()) -> None:
+        rows, table = self.rows, self.task.table
         said = model.predict(self.X_test)
         codes, true = table.codes_of(said), table.y[self.test]
         wrong = np.zeros(len(self.X), dtype=bool)
@@ -214,34 +204,27 @@ class _Bench:
         picture = rows.picture([self._regions(model), *lines], wrong)
         picture |= {"neighbors": near.tolist(), "distances": distances}
         picture |= {"places": rows.shown[near.ravel()], "wrong": wrong[rows.drawn]}
-        is_kernel = hasattr(model, "part_shares_")
-        shares = (
-            model.feature_weights() if is_kernel else model.metric_.feature_weights(self.X_train)
-        )
+        if hasattr(model, "part_shares_"):
+            shares = model.feature_weights()
+            parts = sorted(model.part_shares_.items(), key=lambda part: -part[1])
+            votes = ", ".join(f"{share:.0%} {PART_WORDS[name]}" for name, share in parts)
+            votes = f"a sum of {votes}"
+        else:
+            shares, k = model.metric_.feature_weights(self.X_train), int(model.n_neighbors_)
+            votes = f"{plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
         weights = zip(table.columns, shares.tolist(), strict=True)
         counts = confusion_matrix(true, codes, labels=range(len(table.classes))).tolist()
+        about = {"caption": f"{title}, on test rows", "names": table.classes, "counts": counts}
         results = {
-            "confusion": {
-                "caption": f"{title}, on test rows", "names": table.classes, "counts": counts
-            },
+            "confusion": about,
             "weights": sorted(weights, key=lambda pair: -pair[1]),
             "trials": [[_in_words(t), t.n_neighbors or "–", [*t.scores.items()]] for t in trials],
-            "planes": planes,
-            "curves": {} if table.is_regression else self._curves(model),
+            "planes": planes, "curves": {} if table.is_regression else self._curves(model),
         }  # fmt: skip
         good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         if table.is_regression:
-            error = np.mean(np.abs(said - self.y_test))
             good = f"R² {model.score(self.X_test, self.y_test):.3f} on test rows"
-            good += f", off by {error:.3g} on average"
-        if is_kernel:
-            parts = sorted(model.part_shares_.items(), key=lambda part: -part[1])
-            votes = "a sum of " + ", ".join(
-                f"{share:.0%} {PART_WORDS[name]}" for name, share in parts
-            )
-        else:
-            k = int(model.n_neighbors_)
-            votes = f"{plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
+            good += f", off by {np.mean(np.abs(said - self.y_test)):.3g} on average"
         texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
             one.callback = None  # it belongs to this process

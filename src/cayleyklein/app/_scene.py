@@ -39,9 +39,9 @@ class Scene(NamedTuple):
 
 def handle_places(state: PlaneState) -> Floats:
     turn, center = math.radians(state.angle), np.array([state.center_x, state.center_y])
-    along = np.array([math.cos(turn), math.sin(turn)])
-    across = np.array([-along[1], along[0]])
-    return np.stack([center, center + state.major * along, center + state.minor * across])
+    c, s = math.cos(turn), math.sin(turn)
+    axes = np.array([[0.0], [state.major], [state.minor]]) * [[0, 0], [c, s], [-s, c]]
+    return np.asarray(center + axes)
 
 
 def describe(state: PlaneState, view: View) -> str:
@@ -67,34 +67,23 @@ class Drafter:
     @cached_property
     def live(self) -> Ints:
         """The points that have a place in the geometry, each place once."""
-        rows = np.flatnonzero(self.inside)
-        if not len(rows):
-            return rows
-        _, first = np.unique(self.state.coordinates[rows], axis=0, return_index=True)
-        rows, near = rows[np.sort(first)], AROUND * self.state.order
-        if self._moving is None or self.state.order == 1 or len(rows) <= near:
-            return rows
-        x = self.state.coordinates
-        if not self.inside[self._moving]:
-            return rows
-        far = np.asarray(self.metric.distance(x[rows], x[self._moving]))
+        rows, x = np.flatnonzero(self.inside), self.state.coordinates
+        _, first = np.unique(x[rows], axis=0, return_index=True)
+        rows, near, moving = rows[np.sort(first)], AROUND * self.state.order, self._moving
+        if moving is None or near == AROUND or len(rows) <= near or not self.inside[moving]:
+            return rows  # or order 1, which is quick
+        far = np.asarray(self.metric.distance(x[rows], x[moving]))
         return np.sort(rows[np.argpartition(far, near)[:near]])
 
-    @cached_property
-    def _planes(self) -> list[Any]:
-        """The affine functions that rank the live points, and those that are left out."""
-        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
-        if self._moving is None or not len(others):
-            return []
-        x = self.state.coordinates
-        return [proximity_planes(x[rows], self.metric) for rows in (self.live, others)]
-
-    def certain(self, spots: Floats, order: int) -> Bools:
+    def _certain(self, spots: Floats) -> Bools:
         """Say where the nearest points are among the live ones, if some are left out."""
-        if not self._planes or not len(spots):
-            return np.ones(len(spots), dtype=bool)
-        here, there = (spots @ planes.normal.T + planes.offset for planes in self._planes)
-        return np.asarray(there.max(axis=1) < np.partition(here, -order, axis=1)[:, -order])
+        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
+        if self._moving is None or not len(others) or not spots.size:
+            return np.ones(spots.shape[:-1], dtype=bool)
+        rows = (self.state.coordinates[which] for which in (self.live, others))
+        planes = (proximity_planes(x, self.metric) for x in rows)
+        here, there = (spots @ plane.normal.T + plane.offset for plane in planes)
+        return np.asarray(there.max(axis=-1) < np.partition(here, -self.order)[..., -self.order])
 
     @cached_property
     def construction(self) -> Construction:
@@ -153,16 +142,13 @@ class Drafter:
     def cross_ratio(self) -> str:
         if self.pair is None:
             return "Choose two points inside the conic for a cross-ratio."
-        K, (p, q) = self.state.curvature, self.pair
-        d = float(self.metric.distance(p, q))
+        K, d = self.state.curvature, float(self.metric.distance(*self.pair))
         if K == 0:
             return f"K = 0: the conic is at infinity, and d is the limit ‖L(p − q)‖ = {d:.3f}"
-        log = complex(measure(self.metric.absolute.matrix, p, q, unit=1))
-        if K < 0:
-            size = abs(log.real)
-            said = f"(p, q; P, Q) = {math.exp(size):.3f}, its logarithm {size:.3f}"
-        else:
-            size = abs(log.imag)
+        log = complex(measure(self.metric.absolute.matrix, *self.pair, unit=1))
+        size = abs(log.real if K < 0 else log.imag)
+        said = f"(p, q; P, Q) = {math.exp(size):.3f}, its logarithm {size:.3f}"
+        if K > 0:
             said = "P and Q are complex: "
             said += f"(p, q; P, Q) = exp({size:.3f} i), its logarithm {size:.3f} i"
         return f"{said}, d = {size:.3f} / (2√{abs(K):g}) = {d:.3f}"
@@ -192,7 +178,7 @@ class Drafter:
         boundaries, shown, looks = self.diagram.boundaries(), self.state.shown, []
         corners = np.concatenate([boundary.starts for boundary in boundaries])
         cell = np.repeat(np.arange(len(boundaries)), [len(b.starts) for b in boundaries])
-        unsure = cell[~self.certain(corners, self.order)]
+        unsure = cell[~self._certain(corners)]
         known = np.bincount(unsure, minlength=len(boundaries)) == 0
         if shown & {"cells", "regions"}:
             # by the points themselves, so that a cell keeps its shade while others move
@@ -216,18 +202,14 @@ class Drafter:
         return edges
 
     @cached_property
-    def _edges(self) -> list[tuple[Floats, float, float]]:
+    def _edges(self) -> list[Any]:
         """The edges of the cells and of the regions, with a width and an opacity."""
-        found: list[tuple[Floats, float, float]] = []
+        found: list[Any] = []
         if "cells" in self.state.shown:
             found.append((self.diagram.ridge_segments()[1], 1.0, 0.6))
         if self.labelled:
             found.append((self.diagram.frontier(), 2.0, 1.0))
-        return [(self._known(edges), width, alpha) for edges, width, alpha in found]
-
-    def _known(self, edges: Floats) -> Floats:
-        certain = self.certain(edges.reshape(-1, 2), self.order)
-        return edges[certain.reshape(-1, 2).all(axis=1)]
+        return [(edges[self._certain(edges).all(axis=1)], *look) for edges, *look in found]
 
     def _draw_cells(self, canvas: Canvas) -> None:
         if not self.live.size or not self.state.shown & {"cells", "regions", "lit"}:
@@ -264,8 +246,6 @@ class Drafter:
 
     def _draw_power(self, canvas: Canvas) -> None:
         """Draw the equivalent balls, and the power diagram that they alone give (paper §3.1)."""
-        if len(self.live) > MOST_CIRCLES:
-            return
         centers, sq_radii = equivalent_balls(self.state.coordinates[self.live], self.metric)
         radii = np.sqrt(np.maximum(sq_radii, 0.0))
         rings = [c + r * unit_circle(BALL_POINTS) for c, r in zip(centers, radii, strict=True) if r]
@@ -278,10 +258,14 @@ class Drafter:
         if "delaunay" in shown and len(self.live) > 1:
             edges = self._delaunay
             canvas.segments(edges[:, 0], edges[:, 1], self.tone, 1.4, (5, 3))
-        if "power" in shown and self.live.size and canvas.view.chart == "klein":
+        if "power" in shown and canvas.view.chart == "klein" and 0 < len(self.live) <= MOST_CIRCLES:
             self._draw_power(canvas)
         if "balls" in shown and self.live.size:
-            self._draw_balls(canvas)
+            n = min(max(ALL_BALL_POINTS // len(self.live), FEWEST_BALL_POINTS), BALL_POINTS)
+            rings = outlines.spheres(self.metric, x[self.live], self.state.radius, n)
+            whole = ~np.isnan(rings[..., 0]).any(axis=1)
+            canvas.rings(rings[whole, :-1], self.tone, 0.16)
+            canvas.line(chain(rings), self.tone, 1.1, alpha=0.9)
         first = self.state.chosen[0]
         if "geodesics" in shown and first < len(x) and self.inside[first]:
             ends = x[self.live[self.live != first]]
@@ -300,20 +284,15 @@ class Drafter:
             path = outlines.line_path(self.metric, self.metric.bisector(p, q), LINE_POINTS)
             canvas.line(path, "learned", 2.6, (9, 3))
         if "cross" in shown:
-            self._draw_cross(canvas, p, q)
+            path = outlines.line_path(self.metric, constructions.line_through(p, q), LINE_POINTS)
+            canvas.line(path, "ink", 1.6, (2, 3))
+            ends = path[[-1, 0] if (path[-1] - path[0]) @ (q - p) > 0 else [0, -1]]
+            ends = ends if self.state.curvature < 0 else NOTHING  # P, which is beyond q, and Q
+            canvas.marks(ends, "ink", 5.0, marker="diamond")
+            places, names = np.stack([p, q, *ends]), ("p", "q", "P", "Q")[: 2 + len(ends)]
+            canvas.put(Shape("words", canvas.view.to_screen(places), "ink", text=names))
         if canvas.view.chart == "hyperboloid" and canvas.view.surface:
             self._draw_projection(canvas, np.stack([p, q]))
-
-    def _draw_cross(self, canvas: Canvas, p: Floats, q: Floats) -> None:
-        line = constructions.line_through(p, q)
-        path = outlines.line_path(self.metric, line, LINE_POINTS)
-        canvas.line(path, "ink", 1.6, (2, 3))
-        names, places = ["p", "q"], np.stack([p, q])
-        if self.state.curvature < 0:
-            ends = path[[-1, 0] if (path[-1] - path[0]) @ (q - p) > 0 else [0, -1]]
-            names, places = [*names, "P", "Q"], np.concatenate([places, ends])  # P is beyond q
-            canvas.marks(ends, "ink", 5.0, marker="diamond")
-        canvas.put(Shape("words", canvas.view.to_screen(places), "ink", text=tuple(names)))
 
     def _draw_projection(self, canvas: Canvas, x: Floats) -> None:
         """Draw how a surface is projected from its centre to the plane (paper, figure 3)."""
@@ -325,15 +304,6 @@ class Drafter:
         if view.domain is not None:
             rim = view.on_tangent_plane(view.domain.from_euclidean(unit_circle(RIM_POINTS)))
             canvas.put(Shape("line", rim, "soft", 1.2))
-
-    def _draw_balls(self, canvas: Canvas) -> None:
-        metric, radius = self.metric, self.state.radius
-        x = self.state.coordinates[self.live]
-        n = min(max(ALL_BALL_POINTS // len(x), FEWEST_BALL_POINTS), BALL_POINTS)
-        rings = outlines.spheres(metric, x, radius, n)
-        whole = ~np.isnan(rings[..., 0]).any(axis=1)
-        canvas.rings(rings[whole, :-1], self.tone, 0.16)
-        canvas.line(chain(rings), self.tone, 1.1, alpha=0.9)
 
     def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
         canvas.line(self.metric.points(unit_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)

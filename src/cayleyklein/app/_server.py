@@ -18,13 +18,12 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
 from cayleyklein.app._exports import EXPORTS
-from cayleyklein.app._figures import FIGURE_COLORS, TOOLS
+from cayleyklein.app._figures import FIGURE_COLORS, SHEETS, TOOLS
 from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._processes import run_apart
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
-from cayleyklein.app._worksheets import SHEETS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import MARKERS, PALETTE, STRENGTHS
 

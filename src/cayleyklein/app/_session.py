@@ -10,11 +10,10 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice, as_real
 from cayleyklein.app import _figures, _state
-from cayleyklein.app._figures import TOOLS, Figure
+from cayleyklein.app._figures import SHEETS, TOOLS, Figure
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
 from cayleyklein.app._state import RANGES, PlaneState, rounded_point
 from cayleyklein.app._views import View
-from cayleyklein.app._worksheets import SHEETS, check_sheet
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
 from cayleyklein.plotting.shapes import Shape
@@ -396,4 +395,4 @@ class PlaneSession:
     def do_check(self, sheet: int, answer: str = "") -> None:
         if not 0 <= sheet < len(SHEETS):
             raise InvalidInputError(f"There is no worksheet {sheet + 1}.")
-        self.verdict = check_sheet(sheet, self.drafter.construction, answer)
+        self.verdict = _figures.check_sheet(sheet, self.drafter.construction, answer)

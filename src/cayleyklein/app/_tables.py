@@ -28,12 +28,12 @@ N_RANGES = 5  # ranges of a target of numbers that pictures tell apart
 
 
 class TableSource(NamedTuple):
-    """A table as it was read: a DataFrame, its column of classes at first, options of reading."""
+    """A table as it was read."""
 
     name: str
     frame: Any
-    target: str
-    kind: str
+    target: str  # at first
+    kind: str  # "bundled", "points" or "upload"
     content: bytes = b""
     header: bool = True
     notes: tuple[str, ...] = ()
@@ -48,19 +48,14 @@ class TableSource(NamedTuple):
 
 
 class PreparedTable(NamedTuple):
-    """Rows for a learner: X of shape (n, d), and the labels or numbers to predict.
-
-    `classes` has the names of the classes, or of the ranges that numbers are in.
-    """
-
     source: TableSource
     target: str
     dropped: tuple[str, ...]
     rows: Any
-    labels: AnyArray
+    labels: AnyArray  # or numbers
     X: Floats
     columns: tuple[str, ...]
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # their names, or those of the ranges that numbers are in
     notes: tuple[str, ...]
     encoder: TableEncoder
     edges: Floats | None = None  # between the ranges; None for classes
@@ -100,7 +95,8 @@ def read_source(content: bytes, name: str) -> TableSource:
     full_name, name = name[:MOST_NAME], name[:SHOWN]
     if len(content) > MOST_BYTES:
         raise InvalidInputError(f"{name} is larger than {MOST_BYTES:,} bytes, the most read here.")
-    header = _has_header(content)
+    cells = _first_cells(content)  # names, if they are not all numbers, but for a class
+    header = sum(map(_is_number, cells)) < max(len(cells) - 1, 1)
     frame, notes = _read(content, name, header)
     if len(frame.columns) > TABLE_COLUMNS or len(frame) > TABLE_ROWS:
         size = f"{len(frame):,} rows and {len(frame.columns)} columns"
@@ -134,10 +130,15 @@ def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> Pre
         rows, labels = rows.iloc[pick], labels[pick]
     if not rows.shape[1]:
         raise InvalidInputError("No column is left to learn from; choose two or more.")
-    is_number = labels.dtype.kind == "f"
-    edges = np.unique(np.quantile(labels, np.arange(1, N_RANGES) / N_RANGES)) if is_number else None
-    labels = labels if is_number else labels.astype(str)
-    classes = _class_names(labels, target) if edges is None else _range_names(edges)
+    edges = None
+    if labels.dtype.kind == "f":
+        edges = np.unique(np.quantile(labels, np.arange(1, N_RANGES) / N_RANGES))
+        ends = [f"{edge:.4g}" for edge in edges]
+        between = (f"{low} to {high}" for low, high in pairwise(ends))
+        classes = (f"up to {ends[0]}", *between, f"above {ends[-1]}")
+    else:
+        labels = labels.astype(str)
+        classes = _class_names(labels, target)
     with warnings.catch_warnings():  # the notes say what was guessed
         warnings.simplefilter("ignore")
         encoder = TableEncoder().fit(rows)
@@ -154,12 +155,6 @@ def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> Pre
     columns = tuple(map(str, encoder.get_feature_names_out()))
     made = (X, columns, classes, tuple(notes), encoder, edges)
     return PreparedTable(source, target, dropped, rows, labels, *made)
-
-
-def _range_names(edges: Floats) -> tuple[str, ...]:
-    ends = [f"{edge:.4g}" for edge in edges]
-    between = [f"{low} to {high}" for low, high in pairwise(ends)]
-    return (f"up to {ends[0]}", *between, f"above {ends[-1]}")
 
 
 def _class_names(labels: AnyArray, target: str) -> tuple[str, ...]:
@@ -181,21 +176,15 @@ def read_rows(content: bytes, table: PreparedTable) -> Any:
     header = bool(set(_first_cells(content)) & set(names))
     frame, _ = _read(content, "the rows", header)
     if not header:
-        if len(frame.columns) not in (len(names), len(names) + 1):
+        order = names if len(frame.columns) == len(names) else table.source.columns
+        if len(frame.columns) != len(order):
             said = f"{plural(len(names), 'cell')}, one for each of {', '.join(names)[:200]}"
             raise InvalidInputError(f"A row has {len(frame.columns)} cells; expected {said}.")
-        order = names if len(frame.columns) == len(names) else table.source.columns
         frame.columns = order
     missing = [c for c in table.rows.columns if c not in frame.columns]
     if missing:
         raise InvalidInputError(f"The rows have no column {', '.join(map(repr, missing[:5]))}.")
     return frame[list(table.rows.columns)]
-
-
-def _has_header(content: bytes) -> bool:
-    """Say whether the first line holds names: its cells, but for a class, are not all numbers."""
-    cells = _first_cells(content)
-    return sum(map(_is_number, cells)) < max(len(cells) - 1, 1)
 
 
 def _first_cells(content: bytes) -> list[str]:
