@@ -4,6 +4,7 @@ Names are loaded on first use, so that ``import cayleyklein`` costs next to noth
 """
 
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from cayleyklein._version import __version__
@@ -12,14 +13,8 @@ if TYPE_CHECKING:
     from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
-    from cayleyklein.learning import (
-        MMC,
-        CurvedLMNN,
-        CurvedMLKR,
-        CurvedPairs,
-        CurvedQuadruplets,
-        CurvedTriplets,
-    )  # fmt: skip
+    from cayleyklein.learning import MMC, CurvedLMNN, CurvedMLKR, CurvedPairs
+    from cayleyklein.learning.comparisons import CurvedQuadruplets, CurvedTriplets
     from cayleyklein.manifold import CurvedMDS, FromChart
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
@@ -27,40 +22,27 @@ if TYPE_CHECKING:
     from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
     from cayleyklein.svm import CurvedLinearSVC
 
-__all__ = [
-    "MMC", "CayleyKleinVoronoi", "CurvatureEstimate", "CurvedKNeighborsClassifier",
-    "CurvedKNeighborsRegressor", "CurvedKernelClassifier", "CurvedKernelRegressor",
-    "CurvedLMNN", "CurvedLinearSVC", "CurvedMDS", "CurvedMLKR", "CurvedMetric",
-    "CurvedNeighbors", "CurvedPairs", "CurvedQuadruplets", "CurvedTriplets", "FromChart",
-    "MixedMetric", "ProductMetric", "__version__", "curvature", "datasets", "diagrams",
-    "estimate_curvature", "exceptions", "experiments", "geometry", "kernels", "learning",
-    "lloyd", "manifold", "mesh_polygon", "meshes", "metrics", "neighbors", "plotting",
-    "prediction", "selection", "svm", "tables",
+# After each folder come the names that are loaded from it.
+__all__ = [  # noqa: RUF022
+    "__version__", "curvature", "CurvatureEstimate", "estimate_curvature", "datasets", "diagrams",
+    "CayleyKleinVoronoi", "exceptions", "experiments", "geometry", "kernels",
+    "CurvedKernelClassifier", "CurvedKernelRegressor", "learning", "CurvedLMNN", "CurvedMLKR",
+    "CurvedPairs", "CurvedQuadruplets", "CurvedTriplets", "MMC", "manifold", "CurvedMDS",
+    "FromChart", "meshes", "lloyd", "mesh_polygon", "metrics", "CurvedMetric", "MixedMetric",
+    "ProductMetric", "neighbors", "CurvedNeighbors", "plotting", "prediction",
+    "CurvedKNeighborsClassifier", "CurvedKNeighborsRegressor", "selection", "svm",
+    "CurvedLinearSVC", "tables",
 ]  # fmt: skip
-
-_NAMES = {
-    "curvature": ("CurvatureEstimate", "estimate_curvature"),
-    "diagrams": ("CayleyKleinVoronoi",),
-    "kernels": ("CurvedKernelClassifier", "CurvedKernelRegressor"),
-    "learning": (
-        "CurvedLMNN", "CurvedMLKR", "CurvedPairs", "CurvedQuadruplets", "CurvedTriplets", "MMC",
-    ),
-    "manifold": ("CurvedMDS", "FromChart"),
-    "meshes": ("lloyd", "mesh_polygon"),
-    "metrics": ("CurvedMetric", "MixedMetric", "ProductMetric"),
-    "neighbors": ("CurvedNeighbors",),
-    "prediction": ("CurvedKNeighborsClassifier", "CurvedKNeighborsRegressor"),
-    "svm": ("CurvedLinearSVC",),
-}  # fmt: skip
-_HOME = {name: folder for folder, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"cayleyklein.{_HOME[name]}"), name)
-    if name in __all__:
-        return import_module(f"cayleyklein.{name}")
-    raise AttributeError(f"module 'cayleyklein' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'cayleyklein' has no attribute {name!r}")
+    modules = {module.name for module in iter_modules(__path__)}
+    home = [known for known in __all__[: __all__.index(name) + 1] if known in modules][-1]
+    module = import_module(f"cayleyklein.{home}")
+    found = globals()[name] = module if name == home else getattr(module, name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -4,23 +4,20 @@ scikit-learn's own checks do most of the work. Added here: masks, text and dates
 and columns are named, and every error is a :class:`~cayleyklein.exceptions.CayleyKleinError`.
 """
 
-from __future__ import annotations
-
 import functools
 import operator
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from numbers import Integral
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
-from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 from threadpoolctl import OpenBLASController, threadpool_limits
@@ -42,11 +39,11 @@ class CallbackSupport(CallbackSupportMixin):
 P = ParamSpec("P")
 R = TypeVar("R")
 
-NO_TARGET = object()
-"""Stands for a y that is not looked at; None is one that is missing."""
-
-LARGEST_TOTAL = 1e308
-"""Largest sum of the weights of rows."""
+NO_TARGET = object()  # a y that is not looked at; None is one that is missing
+LARGEST_TOTAL = 1e308  # sum of the weights of rows
+SMALL_WORK = 2e8  # multiplications up to which a second thread waits longer than it works
+# The estimator that is being fitted with scikit-learn's callbacks, and the context of its fit.
+FIT_TASK: ContextVar[tuple[Any, Any] | None] = ContextVar("FIT_TASK", default=None)
 
 
 def restore_on_error(fit: Callable[P, R]) -> Callable[P, R]:
@@ -65,10 +62,6 @@ def restore_on_error(fit: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return call
-
-
-FIT_TASK: ContextVar[tuple[Any, Any] | None] = ContextVar("FIT_TASK", default=None)
-"""The estimator that is being fitted with scikit-learn's callbacks, and the context of its fit."""
 
 
 def _with_root_task(fit: Callable[..., R]) -> Callable[..., R]:
@@ -111,10 +104,6 @@ def naming(*names: str) -> Iterator[None]:
         raise kind(said) from error
 
 
-FLAG = ["boolean", Options(Integral, {0, 1})]
-"""Constraint of a parameter that is true or false, perhaps written as 0 or 1."""
-
-
 def check_parameters(estimator: Any) -> None:
     """Check the parameters of an estimator against its `_parameter_constraints`.
 
@@ -139,9 +128,6 @@ def is_dask(values: Any) -> bool:
     if not hasattr(type(values), "__dask_graph__"):
         return False
     return type(values).__module__.startswith("dask") or values.__dask_graph__() is not None
-
-
-# -- rows and targets ---------------------------------------------------------------
 
 
 def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> Any:
@@ -196,7 +182,6 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
 
 
 def check_lengths(estimator: Any, rows: Any, y: Any) -> Any:
-    """Return targets that are there, one for each row."""
     if y is None:
         raise InvalidInputError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
@@ -217,8 +202,7 @@ def check_numbers(y: Any) -> Floats:
 
 def refuse_no_numbers(values: Any, name: str) -> None:
     """Refuse masks, text, dates and complex numbers, which NumPy or scikit-learn would convert."""
-    if isinstance(values, np.ma.MaskedArray) or hasattr(values, "toarray"):
-        refuse_containers(values, name)
+    refuse_containers(values, name)
     if hasattr(values, "dtypes"):  # a table, of which scikit-learn looks at each column
         return
     try:
@@ -249,12 +233,8 @@ def _is_missing(label: Any) -> bool:
 def encode_classes(
     y: Any, classes: NDArray[Any] | None = None, name: str = "y"
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted classes of a column, and the position of each entry among them.
-
-    With `classes` given, sorted, every entry must be one of them.
-    """
-    if isinstance(y, np.ma.MaskedArray) or hasattr(y, "toarray"):
-        refuse_containers(y, name)
+    """Return the sorted classes, or those given, and the position of each entry among them."""
+    refuse_containers(y, name)
     # NumPy would turn NaN in a list of texts into the text "nan"
     if isinstance(y, list | tuple) or getattr(getattr(y, "dtype", None), "kind", "") == "O":
         missing = [i for i, label in enumerate(y) if _is_missing(label)]
@@ -324,11 +304,7 @@ def check_truth(
         raise InvalidInputError(
             f"y has shape {truth.shape}, but X makes predictions of shape {predicted.shape}."
         )
-    weights = None if sample_weight is None else as_weights(sample_weight, predicted)
-    return truth, weights
-
-
-# -- jobs, random numbers and threads -----------------------------------------------
+    return truth, None if sample_weight is None else as_weights(sample_weight, predicted)
 
 
 def as_jobs(n_jobs: Any) -> int:
@@ -337,46 +313,35 @@ def as_jobs(n_jobs: Any) -> int:
         given = None if n_jobs is None else operator.index(n_jobs)
     except TypeError:
         given = 0
-    if given == 0 or isinstance(n_jobs, bool):
-        known = "a whole number other than 0 (-1 takes every core), or None"
-        raise InvalidInputError(f"Got n_jobs={n_jobs!r}, but expected {known}.")
+    known = "a whole number other than 0 (-1 takes every core), or None"
+    expect(given != 0 and not isinstance(n_jobs, bool), "n_jobs", n_jobs, known)
     # joblib's Dask backend, active in its tasks too, counts the cores of the whole cluster
     on_dask = type(get_active_backend()[0]).__module__ == "joblib._dask"
     with parallel_config("threading") if on_dask else nullcontext():
         return int(effective_n_jobs(given))
 
 
-SMALL_WORK = 2e8
-"""Multiplications up to which a second thread waits longer than it works."""
-
-
 class ThreadLimit:
     """Fits that run in this process, and the limit of BLAS threads while only small ones do."""
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.running = {"small": 0, "large": 0}
-        self.limit: Any = None
+    lock = threading.Lock()
+    running: ClassVar = {"small": 0, "large": 0}
+    limit: Any = None
 
-    def count(self, size: str, change: int) -> bool:
+    @classmethod
+    def count(cls, size: str, change: int) -> bool:
         """Count a fit that begins or ends; set the limit or lift it; return whether it is set."""
-        with self.lock:
-            self.running[size] += change
-            wanted = self.running["small"] > 0 and self.running["large"] == 0
-            if wanted != (self.limit is not None):
+        with cls.lock:
+            cls.running[size] += change
+            wanted = cls.running["small"] > 0 and cls.running["large"] == 0
+            if wanted != (cls.limit is not None):
                 # threadpoolctl 3.8 lets only the thread that set a limit of OpenBLAS lift it
-                take_over = getattr(OpenBLASController, "clear_controlling_thread", None)
-                if take_over is not None:
-                    take_over(force=True)
-                if wanted:
-                    self.limit = threadpool_limits(1, user_api="blas")
-                else:
-                    self.limit.restore_original_limits()
-                    self.limit = None
+                if hasattr(OpenBLASController, "clear_controlling_thread"):
+                    OpenBLASController.clear_controlling_thread(force=True)
+                if cls.limit is not None:
+                    cls.limit.restore_original_limits()
+                cls.limit = threadpool_limits(1, user_api="blas") if wanted else None
             return wanted
-
-
-THREAD_LIMIT = ThreadLimit()
 
 
 @contextmanager
@@ -388,9 +353,9 @@ def few_threads(n_rows: int, n_columns: int) -> Iterator[None]:
     threads belongs to the thread of the fit.
     """
     size = "small" if float(n_rows) * min(n_rows, 1000) * n_columns < SMALL_WORK else "large"
-    limited = THREAD_LIMIT.count(size, 1)
+    limited = ThreadLimit.count(size, 1)
     try:
         with threadpool_limits(1 if limited else None, user_api="openmp"):
             yield
     finally:
-        THREAD_LIMIT.count(size, -1)
+        ThreadLimit.count(size, -1)

@@ -1,8 +1,6 @@
 """Loops compiled by Numba, which is imported at their first call: it takes half a second."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property, partial, update_wrapper
 from typing import Any
 
@@ -21,10 +19,7 @@ class Kernel:
     _warned = False
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        fastmath: frozenset[str] = frozenset(),
-        inline: str = "never",
+        self, function: Callable[..., Any], fastmath: Collection[str] = (), inline: str = "never"
     ) -> None:
         self._function = function
         self._options = {"fastmath": set(fastmath), "inline": inline}
@@ -38,7 +33,6 @@ class Kernel:
 
     @cached_property
     def compiled(self) -> Any:
-        """The compiled function."""
         from numba import njit
 
         names = self._function.__globals__
@@ -55,8 +49,7 @@ class Kernel:
             return build()(self._function)
 
 
-vectorised = partial(Kernel, fastmath=frozenset({"nnan", "nsz", "reassoc", "contract"}))
-"""A kernel whose sums and minima may be taken in any order, for arrays without NaN."""
-
+# Kernels whose sums and minima may be taken in any order, for arrays without NaN.
+vectorised = partial(Kernel, fastmath=("nnan", "nsz", "reassoc", "contract"))
+# Kernels that are copied into those that call them: faster, where they are called in a loop.
 inlined = partial(Kernel, inline="always")
-"""A kernel that is copied into the kernels that call it: faster, where it is called in a loop."""

@@ -6,8 +6,6 @@ of Lewis and Overton (2013) for the weak Wolfe conditions is with both: an infin
 a step that is too long. The value never rises from one iteration to the next.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,51 +18,25 @@ Function = Callable[[Floats], tuple[float, Floats]]
 Pairs = deque[tuple[Floats, Floats, float]]
 
 MEMORY = 10
-SUFFICIENT_DECREASE = 1e-4
-CURVATURE_CONDITION = 0.9
-MAX_BISECTIONS = 30
-FIRST_STEP = 0.1
-"""Length of the first step, relative to the parameters."""
+SUFFICIENT_DECREASE, CURVATURE_CONDITION, MAX_BISECTIONS = 1e-4, 0.9, 30
+FIRST_STEP = 0.1  # length relative to the parameters
 
 
 class Minimum(NamedTuple):
-    """Where a minimisation ended.
-
-    `converged` is False where `max_iter` ran out, `stopped` True where the callback said so.
-    """
-
     x: Floats
-    converged: bool
-    stopped: bool
+    converged: bool  # False where max_iter ran out
+    stopped: bool  # by the callback
 
 
 def minimise(
-    function: Function,
-    x: Floats,
-    *,
-    max_iter: int,
-    tol: float,
-    floor: float = 0.0,
+    function: Function, x: Floats, *, max_iter: int, tol: float, floor: float = 0.0,
     callback: Callable[[Floats, float], bool] | None = None,
-) -> Minimum:
-    """Minimise a function that returns its value and gradient.
+) -> Minimum:  # fmt: skip
+    """Minimise a function x → (value, gradient), whose value is finite at the start x.
 
-    Parameters
-    ----------
-    function : callable
-        x → (value, gradient); the value is inf beyond a wall.
-    x : ndarray
-        The start, where the value is finite.
-    max_iter : int
-    tol : float
-        Decrease at which the descent ends, relative to the value, or to `floor` if that is larger.
-    floor : float, default=0.0
-        For values that may be near 0.
-    callback : callable, optional
-        Told x and the value after each iteration; a true answer stops.
+    The descent ends where the value falls by `tol` relative to it, or to `floor` if that is larger.
+    The callback is told x and the value after each iteration; a true answer stops.
 
-    Examples
-    --------
     >>> found = minimise(lambda x: (float(x @ x), 2 * x), np.array([3.0]), max_iter=9, tol=1e-9)
     >>> bool(abs(found.x[0]) < 1e-6), found.converged
     (True, True)

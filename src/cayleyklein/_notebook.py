@@ -1,7 +1,5 @@
 """The hook by which notebooks find the cards of objects: pictures live in ``plotting``."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 
