@@ -1,24 +1,150 @@
-"""Learning a metric from pairs, triplets and quadruplets of rows."""
+"""Learning a metric from tuples of rows, given as rows or as indices of a preprocessor."""
 
-from typing import Any, ClassVar, Self
+import inspect
+from numbers import Real
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import as_weights, restore_on_error
-from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import about, as_choice, as_finite_array, as_real, list_indices
+from cayleyklein import _validation as checks
+from cayleyklein._estimators import as_weights, check_parameters, restore_on_error
+from cayleyklein._typing import AnyFloats, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.objectives.comparisons import compared_rows
-from cayleyklein.learning.tuples import TupleLearner, fill_in_parameters
+from cayleyklein.learning.descent import descend
+from cayleyklein.learning.learner import MetricLearner, as_tuples
+from cayleyklein.learning.objectives.comparisons import ComparisonRecipe, Comparisons, compared_rows
+from cayleyklein.learning.rows import TrainingRows
 
 PAIRS_OF_A_KIND = 1500  # at most: each is compared with each of the other kind
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 
+TUPLE_PARAMETERS = """
+Parameters
+----------
+geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
+    Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
+margin : float, default=0.5
+    γ, between 0 and 1: the squared distance of a near (similar) pair should be at most
+    (1 - γ)/(1 + γ) times that of a far (dissimilar) pair.
+init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+    Start: "std" (standardised columns, the default), "identity" (columns as they are),
+    "precision" (whitened columns), "pca", "flat" (the flat metric, learned first), or a metric.
+n_components : int or None, default=None
+    Rows of the factor L: fewer than columns reduce the dimension.
+max_iter : int or "auto", default="auto"
+    Iterations; "auto" is 20.
+preprocessor : array-like of shape (n_rows, d) or None, default=None
+    Rows that tuples of indices refer to.
+random_state : int, RandomState or None, default=None
+    Draws 1,500 pairs of a kind where there are more; of triplets and quadruplets all are taken.
+callback : callable or None, default=None
+    Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
+    a usable metric.
+verbose : bool, default=False
+    Write a line for each iteration to standard error.
 
-@fill_in_parameters
+Attributes
+----------
+metric_ : CurvedMetric
+geometry_ : str
+    "flat", "elliptic" or "hyperbolic".
+curvature_ : ndarray of shape (1,)
+components_ : ndarray of shape (r, d)
+    The factor L.
+n_iter_ : int
+loss_history_ : list of list of float
+    One list: the loss before the first iteration and after each.
+n_features_in_ : int"""
+
+
+class TupleLearner(MetricLearner):
+    name: ClassVar[str]
+    size: ClassVar[int]
+    margin: float
+    preprocessor: Any
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MetricLearner._shared_constraints,
+        "geometry": [StrOptions({"flat", "elliptic", "hyperbolic", "learned"})],
+        "margin": [Interval(Real, 0, 1, closed="neither")],
+        "preprocessor": ["array-like", None],
+    }
+
+    def __init__(
+        self, *, geometry: str = "elliptic", margin: float = 0.5, init: Any = "auto",
+        n_components: int | None = None, max_iter: int | str = "auto", preprocessor: Any = None,
+        random_state: Any = None, callback: Any = None, verbose: bool = False,
+    ) -> None:  # fmt: skip
+        self.geometry = geometry
+        self.margin = margin
+        self.init = init
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.preprocessor = preprocessor
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def __init_subclass__(cls) -> None:
+        """Put the text above, which the learners share, into their docstrings."""
+        super().__init_subclass__()
+        doc = inspect.cleandoc(cls.__doc__ or "")
+        cls.__doc__ = doc.replace("{parameters}", TUPLE_PARAMETERS.strip())
+
+    def _rows_of(self, tuples: ArrayLike, name: str) -> ArrayLike:
+        if self.preprocessor is None:
+            return tuples
+        indices = checks.as_finite_array(tuples, name)
+        if indices.ndim != 2:
+            return indices
+        rows = checks.as_points(self.preprocessor, "preprocessor", ndim=2)
+        bad = ((indices % 1 != 0) | (indices < 0) | (indices >= len(rows))).any(axis=1)
+        if bad.any():
+            raise InvalidInputError(
+                f"{name} must be indices of the preprocessor's rows, 0 to {len(rows) - 1}; got "
+                f"others in tuples {checks.list_indices(np.flatnonzero(bad))}."
+            )
+        return rows[indices.astype(np.int64)]
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NoReturn:
+        """Raise an error: `fit` takes tuples of rows, and `transform` takes rows."""
+        raise InvalidInputError(
+            f"fit_transform is not available: fit learns from {self.name}, transform maps rows. "
+            f"Call fit({self.name}, …).transform(X) with the rows X to map."
+        )
+
+    def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
+        """Return the distances of pairs (n, 2, d) of rows, or (n, 2) of indices; inf outside."""
+        check_is_fitted(self, "metric_")
+        return super().pair_distance(self._rows_of(pairs, "pairs"))
+
+    def _training_tuples(self, tuples: ArrayLike) -> Floats:
+        check_parameters(self)
+        formed = as_tuples(self._rows_of(tuples, self.name), self.name, self.size)
+        self._check_columns(formed.size // formed.shape[2], formed.shape[2])
+        return formed
+
+    def _fit_compared(self, rows: TrainingRows, objective: Comparisons) -> None:
+        recipe = ComparisonRecipe(
+            geometry=self.geometry, n_components=self.n_components, objective=objective,
+            **self._given("max_iter", "init"),
+        )  # fmt: skip
+        start = self._start(rows, recipe)
+        fit = descend(rows, recipe, self._generator(), start, self._report())
+        self._keep(rows.to_metric(fit.found), (fit,))
+        self.n_features_in_ = len(rows.mean)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+
 class CurvedPairs(TupleLearner):
     """Learn a metric from pairs of rows that are similar, and others that are not.
 
@@ -44,6 +170,10 @@ class CurvedPairs(TupleLearner):
     >>> near, far = learner.decision_function([[0, 1], [0, 149]])
     >>> bool(near > far)
     True
+    >>> learner.set_threshold(0.0).predict([[0, 1]])
+    array([-1])
+    >>> learner.calibrate_threshold([[0, 1], [0, 149]], [1, -1]).predict([[0, 1]])
+    array([1])
     """
 
     name, size = "pairs", 2
@@ -77,7 +207,7 @@ class CurvedPairs(TupleLearner):
             for some in (similar, dissimilar)
         )
         rows, compared = compared_rows(
-            formed[near], formed[far], weights[near], weights[far], self.name
+            formed[near], formed[far], weights[near], weights[far], self.margin, self.name
         )
         compared.report_both_ways()
         self._fit_compared(rows, compared)
@@ -100,16 +230,9 @@ class CurvedPairs(TupleLearner):
         return float(roc_auc_score(alike, np.maximum(score, -np.finfo(float).max)))
 
     def set_threshold(self, threshold: float) -> Self:
-        """Set the distance up to which pairs are called similar.
-
-        Examples
-        --------
-        >>> learner = CurvedPairs().fit([[[0.0], [1.0]], [[0.0], [5.0]]], [1, -1])
-        >>> learner.set_threshold(0.0).predict([[[0.0], [1.0]]])
-        array([-1])
-        """
+        """Set the distance up to which pairs are called similar."""
         check_is_fitted(self, "metric_")
-        self.threshold_ = as_real(threshold, "threshold")
+        self.threshold_ = checks.as_real(threshold, "threshold")
         return self
 
     def calibrate_threshold(
@@ -130,23 +253,15 @@ class CurvedPairs(TupleLearner):
             For "max_tpr" and "max_tnr".
         beta : float, default=1.0
             For "f_beta".
-
-        Examples
-        --------
-        >>> pairs = [[[0.0], [1.0]], [[0.0], [5.0]], [[1.0], [3.0]]]
-        >>> learner = CurvedPairs().fit(pairs, [1, -1, 1])
-        >>> learner.calibrate_threshold(pairs, [1, -1, -1]).predict(pairs)
-        array([ 1, -1, -1])
         """
-        as_choice(strategy, "strategy", STRATEGIES)
+        checks.as_choice(strategy, "strategy", STRATEGIES)
         if strategy.startswith("max") and min_rate is None:
             raise InvalidInputError(f"strategy={strategy!r} needs min_rate, from 0 to 1.")
-        rate = 0.0 if min_rate is None else as_real(min_rate, "min_rate", "[0, 1]")
-        beta = as_real(beta, "beta", "[0, inf)")
+        rate = 0.0 if min_rate is None else checks.as_real(min_rate, "min_rate", "[0, 1]")
+        beta = checks.as_real(beta, "beta", "[0, inf)")
         distances = self.pair_distance(pairs)
         alike = as_signs(y, len(distances), both=True)
-        weights = np.ones(len(alike))
-        self.threshold_ = best_threshold(distances, alike, weights, strategy, rate, beta)
+        self.threshold_ = best_threshold(distances, alike, 1.0, strategy, rate, beta)
         return self
 
 
@@ -170,15 +285,17 @@ class Comparer(TupleLearner):
         weights = as_weights(sample_weight, formed)
         some = np.flatnonzero(weights > 0)
         near, far = formed[some][:, self.near], formed[some][:, self.far]
-        rows, compared = compared_rows(near, far, weights[some], None, self.name)
+        rows, compared = compared_rows(near, far, weights[some], None, self.margin, self.name)
         compared.report_contradictions(self.name, some)
         self._fit_compared(rows, compared)
         return self
 
     def decision_function(self, tuples: ArrayLike) -> Floats:
         """Return how much farther apart the second pair of a tuple is: positive where as stated."""
-        rows = self._fitted_tuples(tuples)
-        with about(self.name):
+        check_is_fitted(self, "metric_")
+        given, d = self._rows_of(tuples, self.name), self.n_features_in_
+        rows = as_tuples(given, self.name, self.size, d)
+        with checks.about(self.name):
             a, b = (
                 self.metric_.distance(rows[:, i], rows[:, j], outside="inf")
                 for i, j in (self.near, self.far)
@@ -200,7 +317,6 @@ class Comparer(TupleLearner):
         return tags
 
 
-@fill_in_parameters
 class CurvedTriplets(Comparer):
     """Learn a metric from triplets: the first row is closer to the second than to the third.
 
@@ -229,7 +345,6 @@ class CurvedTriplets(Comparer):
     far: ClassVar = [0, 2]
 
 
-@fill_in_parameters
 class CurvedQuadruplets(Comparer):
     """Learn a metric from quadruplets: the first two rows are closer than the last two.
 
@@ -254,7 +369,7 @@ class CurvedQuadruplets(Comparer):
 
 
 def as_signs(y: ArrayLike | None, n: int, *, both: bool = False) -> Ints:
-    signs = as_finite_array(y, "y") if y is not None else None
+    signs = checks.as_finite_array(y, "y") if y is not None else None
     if signs is None or signs.shape != (n,):
         got = "None" if signs is None else f"an array of shape {signs.shape}"
         raise InvalidInputError(
@@ -264,7 +379,7 @@ def as_signs(y: ArrayLike | None, n: int, *, both: bool = False) -> Ints:
     if bad.any():
         raise InvalidInputError(
             f"y must be 1 for similar and -1 for dissimilar pairs; got "
-            f"{np.unique(signs[bad])[:5].tolist()} at index {list_indices(np.flatnonzero(bad))}."
+            f"{np.unique(signs[bad])[:5].tolist()}{checks.at_index(bad)}."
         )
     if both and len(np.unique(signs)) < 2:
         raise InvalidInputError("y must hold both kinds of pairs, 1 and -1.")
@@ -272,7 +387,7 @@ def as_signs(y: ArrayLike | None, n: int, *, both: bool = False) -> Ints:
 
 
 def best_threshold(
-    distances: Any, alike: Ints, weights: Floats, strategy: str = "accuracy", rate: float = 0.0,
+    distances: Any, alike: Ints, weights: Any, strategy: str = "accuracy", rate: float = 0.0,
     beta: float = 1.0,
 ) -> float:  # fmt: skip
     """Return the best cut, half-way between two distances; 0 if none is finite."""
@@ -281,20 +396,17 @@ def best_threshold(
     if not len(values):
         return 0.0
     cuts = np.concatenate([[values[0] - 1.0], (values[:-1] + values[1:]) / 2, values[-1:]])
-    below, total = {}, {}  # weight of the pairs of a kind, up to each cut and in all
-    for sign in (1, -1):
-        mass = weights * (alike == sign)
-        counts = np.bincount(place, weights=mass[finite])
-        below[sign], total[sign] = np.concatenate([[0.0], np.cumsum(counts)]), mass.sum()
-    found, wrong = below[1], below[-1]
+    mass = weights * (alike == [[1], [-1]])  # of similar and of dissimilar pairs
+    counts = [np.bincount(place, weights=kind) for kind in mass[:, finite]]
+    found, wrong = np.cumsum(np.pad(counts, ((0, 0), (1, 0))), axis=1)  # up to each cut
+    similar, dissimilar = mass.sum(axis=1)
     if strategy == "accuracy":
         merit = found - wrong
     elif strategy == "f_beta":
-        named = found + wrong + beta**2 * total[1]
-        merit = found / np.maximum(named, np.finfo(float).tiny)
+        merit = found / np.maximum(found + wrong + beta**2 * similar, np.finfo(float).tiny)
     elif strategy == "max_tpr":
-        merit = np.where((total[-1] - wrong) / total[-1] >= rate, found, -1.0)
+        merit = np.where((dissimilar - wrong) / dissimilar >= rate, found, -1.0)
     else:
-        merit = np.where(found / total[1] >= rate, -wrong, -np.inf)
+        merit = np.where(found / similar >= rate, -wrong, -np.inf)
     best = np.flatnonzero(merit == merit.max())
     return float(cuts[best[len(best) // 2]])

@@ -1,9 +1,9 @@
 """One metric from one start: passes of L-BFGS over (L, μ, K), each with an objective of its own.
 
 A recipe says which geometry, start and number of iterations, and poses the objective of each pass.
+A product has its parts side by side, each in units of its own nearest neighbours: d² is the sum of
+(chord_p / u_p)², where u_p is the median distance of a row to its nearest few in part p.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,16 +11,20 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from cayleyklein._lbfgs import Minimum, minimise
+from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Floats, Ints
+from cayleyklein.geometry import lifts
 from cayleyklein.learning import sampling, starts
 from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
 from cayleyklein.learning.rows import TrainingRows
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.neighbors import euclidean
 
 # Rows with a term in the loss of a pass, drawn for each. All rows stay targets and impostors. On
 # real sets fewer do as well; where most columns are noise, more help (docs/learning.md).
 FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
+# Rows, evenly spaced, whose distances to their nearest few have the median that is a unit.
+UNIT_ROWS, UNIT_NEIGHBORS = 2000, 3
 CURVATURES = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 1.0}  # at the start
 
 Objective = Callable[[Parameters], Evaluation]
@@ -124,33 +128,47 @@ class Fit(NamedTuple):
 
 
 def descend(
-    rows: TrainingRows,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    start: Parameters | None = None,
-    report: Report | None = None,
-) -> Fit:
+    rows: TrainingRows, recipe: Recipe, rng: np.random.Generator,
+    start: Parameters | None = None, report: Report | None = None,
+) -> Fit:  # fmt: skip
     """Learn one metric, from a given start or the recipe's own; `rng` draws the anchors."""
-    found = start
-    if found is None and recipe.init == "flat":
+    if start is not None:
+        found = start
+    elif recipe.init == "flat":
         found = recipe.start(rows, descend(rows, recipe.flat, rng).found.factor)
-    elif found is None:
+    else:
         found = recipe.start(rows, starts.starting_factor(recipe.init, rows, recipe.n_components))
     losses: list[list[float]] = []
-    converged = stopped = False
-    n_before = 0
-    for n_pass in range(1, recipe.n_passes + 1):
+    n_active: dict[float, int] = {}
+
+    def value(x: Floats) -> tuple[float, Floats]:
+        loss, gradient, n_active[loss] = objective(unpack(x, found, recipe))
+        if not losses[-1]:
+            losses[-1].append(loss)
+        return loss, np.zeros_like(x) if gradient is None else pack(gradient, recipe)
+
+    def told(x: Floats, loss: float) -> bool:
+        losses[-1].append(loss)
+        if report is None:
+            return False
+        n_iter = sum(map(len, losses)) - len(losses)
+        metric = rows.to_metric(unpack(x, found, recipe))
+        return report(Progress(recipe.name, len(losses), n_iter, loss, n_active[loss], metric))
+
+    for _ in range(recipe.n_passes):
         anchors = np.arange(len(rows.X))
         if len(anchors) > FEWEST_ANCHORS:
             anchors = sampling.draw(rows.labels, n_anchors(rows.n_columns), 1, rng)
         objective = recipe.pose(rows, anchors, found)
-        end, seen = _run_pass(objective, found, recipe, rows, (n_pass, n_before), report)
-        found, converged, stopped = unpack(end.x, found, recipe), end.converged, end.stopped
-        losses.append(seen)
-        n_before += len(seen) - 1
-        if stopped:
+        losses.append([])
+        end = minimise(
+            value, pack(found, recipe), max_iter=recipe.max_iter, tol=recipe.tol,
+            floor=recipe.floor, callback=told,
+        )  # fmt: skip
+        found = unpack(end.x, found, recipe)
+        if end.stopped:
             break
-    return Fit(recipe, found, losses, converged, stopped)
+    return Fit(recipe, found, losses, end.converged, end.stopped)
 
 
 def descend_parts(
@@ -172,45 +190,10 @@ def descend_parts(
     return tuple(fits)
 
 
-def _run_pass(
-    objective: Objective, start: Parameters, recipe: Recipe, rows: TrainingRows,
-    count: tuple[int, int], report: Report | None,
-) -> tuple[Minimum, list[float]]:  # fmt: skip
-    """Minimise one objective; `count` is the pass, and the iterations of those before it."""
-    losses: list[float] = []
-    n_active: dict[float, int] = {}
-
-    def value(x: Floats) -> tuple[float, Floats]:
-        loss, gradient, active = objective(unpack(x, start, recipe))
-        n_active[loss] = active
-        if not losses:
-            losses.append(loss)
-        return loss, np.zeros_like(x) if gradient is None else pack(gradient, recipe)
-
-    def told(x: Floats, loss: float) -> bool:
-        losses.append(loss)
-        if report is None:
-            return False
-        metric = rows.to_metric(unpack(x, start, recipe))
-        iteration = count[1] + len(losses) - 1
-        progress = Progress(recipe.name, count[0], iteration, losses[-1], n_active[loss], metric)
-        return bool(report(progress))
-
-    x = pack(start, recipe)
-    end = minimise(
-        value, x, max_iter=recipe.max_iter, tol=recipe.tol, floor=recipe.floor, callback=told
-    )
-    return end, losses
-
-
 def pack(p: Parameters, recipe: Recipe) -> Floats:
     """Return parameters or a gradient as a vector: L, then μ unless flat, then K if learned."""
-    kinds: list[Floats] = [np.asarray(p.factor).ravel()]
-    if recipe.geometry != "flat":
-        kinds.append(p.center)
-    if recipe.geometry == "learned":
-        kinds.append(np.array([p.curvature]))
-    return np.concatenate(kinds)
+    n_kinds = {"flat": 1, "learned": 3}.get(recipe.geometry, 2)
+    return np.concatenate([np.ravel(kind) for kind in p[:n_kinds]])
 
 
 def unpack(x: Floats, like: Parameters, recipe: Recipe) -> Parameters:
@@ -226,3 +209,33 @@ def unpack(x: Floats, like: Parameters, recipe: Recipe) -> Parameters:
 
 def n_anchors(r: int) -> int:
     return max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * r)
+
+
+def product_of(rows: TrainingRows, fits: tuple[Fit, ...]) -> ProductMetric:
+    metrics = [rows.to_metric(fit.found, fit.recipe.unit) for fit in fits]
+    units = [part_unit(rows, fit.found) / fit.recipe.unit for fit in fits]
+    return ProductMetric(metrics, units)
+
+
+def mixed_of(rows: TrainingRows, fits: tuple[Fit, ...], alpha: float) -> MixedMetric:
+    """Return the paper's α d_E + (1 - α) d_H, for rows as they were given."""
+    shares = (alpha, 1 - alpha)
+    weights = [s / part_unit(rows, fit.found) for s, fit in zip(shares, fits, strict=True)]
+    return MixedMetric([rows.to_metric(fit.found) for fit in fits], weights)
+
+
+def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats], Floats]:
+    parts = [(fit.found, part_unit(rows, fit.found)) for fit in fits]
+    return lambda X: np.hstack([_coordinates(X, found) / unit for found, unit in parts])
+
+
+def part_unit(rows: TrainingRows, found: Parameters) -> float:
+    Z = _coordinates(rows.X, found)
+    some = Z[euclidean.even_rows(len(Z), UNIT_ROWS)]
+    k = min(UNIT_NEIGHBORS, len(Z) - 1)
+    distances, _ = euclidean.nearest_rows(Z, some, k + 1)
+    return float(np.median(distances[:, 1:])) or 1.0
+
+
+def _coordinates(X: Floats, found: Parameters) -> Floats:
+    return lifts.euclidean_coordinates((X - found.center) @ found.factor.T, found.curvature)

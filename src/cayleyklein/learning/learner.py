@@ -1,7 +1,6 @@
-"""Bases of the learners: what all do with their metric, and how the iterative ones fit."""
+"""Bases of the learners: what all do with their metric, and how those from rows fit."""
 
 import sys
-from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Self, cast
@@ -16,11 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _distributed, _estimators
 from cayleyklein import _validation as checks
-from cayleyklein._estimators import check_parameters, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.learning import descent, product, starts
+from cayleyklein.learning import descent, starts
 from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Recipe, Report
 from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
@@ -33,12 +31,9 @@ LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² number
 
 
 class MetricLearner(
-    _estimators.CallbackSupport,
-    EstimatorCard,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
+    _estimators.CallbackSupport, EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     BaseEstimator,
-):
+):  # fmt: skip
     """Base of the learners: maps rows by the metric, and answers for pairs.
 
     Examples
@@ -58,8 +53,23 @@ class MetricLearner(
     (4, 2)
     """
 
-    metric_: Metric
+    geometry: str
+    init: Any
     n_components: int | None
+    max_iter: int | str
+    random_state: Any
+    callback: Callable[[Progress], bool | None] | None
+    verbose: bool
+    metric_: Metric
+
+    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
+        "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "random_state": ["random_state"],
+        "callback": [callable, None],
+        "verbose": ["verbose", "boolean"],
+    }  # fmt: skip
 
     def transform(self, X: ArrayLike) -> AnyFloats:
         """Map rows to coordinates for methods that know Euclidean distances only.
@@ -128,24 +138,6 @@ class MetricLearner(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-
-class DescentLearner(MetricLearner):
-    geometry: str
-    init: Any
-    max_iter: int | str
-    random_state: Any
-    callback: Callable[[Progress], bool | None] | None
-    verbose: bool
-
-    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
-        "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "random_state": ["random_state"],
-        "callback": [callable, None],
-        "verbose": ["verbose", "boolean"],
-    }  # fmt: skip
-
     def _generator(self) -> np.random.Generator:
         random = check_random_state(self.random_state)
         return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
@@ -168,13 +160,11 @@ class DescentLearner(MetricLearner):
                 f"Got n_components={self.n_components}, but init has a factor of "
                 f"{len(metric.factor)} rows."
             )
-        factor, center, K = rows.from_metric(metric)
-        if self.geometry == "learned":
-            start = Parameters(factor, center, K)
-        else:
-            given = CURVATURES[recipe.geometry]
+        start = rows.from_metric(metric)
+        if self.geometry != "learned":
+            K, given = start.curvature, CURVATURES[recipe.geometry]
             unit = np.sqrt(abs(K)) if K and given else 1.0  # recipes have |K| = 1
-            start = Parameters(unit * factor, center, given)
+            start = Parameters(unit * start.factor, start.center, given)
         if not LiftedRows(rows.X, start).inside:
             raise InvalidInputError(
                 f"init leaves rows of X outside the domain of a {recipe.geometry} metric; shrink "
@@ -223,32 +213,22 @@ class DescentLearner(MetricLearner):
         values = {name: getattr(self, name) for name in names}
         if not isinstance(self.init, str):
             values["init"] = "std"
-        return {
-            name: value
-            for name, value in values.items()
-            if not (isinstance(value, str) and value == "auto")
-        }
+        return {name: value for name, value in values.items() if value != "auto"}
 
 
-class RowLearner(DescentLearner):
-    """Base of the learners from rows with a target, which may learn several parts."""
-
+class RowLearner(MetricLearner):
     _row_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DescentLearner._shared_constraints,
+        **MetricLearner._shared_constraints,
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "subsample": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"auto"}),
-            None,
+            Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"auto"}), None,
         ],
-    }
+    }  # fmt: skip
     _numeric: ClassVar[bool]
-    _fewest: ClassVar[int] = 2  # rows of a class that a sample has at least, if there are
-
     subsample: int | float | str | None
 
-    @restore_on_error
+    @_estimators.restore_on_error
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -275,14 +255,18 @@ class RowLearner(DescentLearner):
         self._keep_given(given, len(rows))
         return self
 
-    @abstractmethod
+    def _keep_given(self, given: GivenRows, n_learned: int) -> None:
+        self.n_samples_learned_ = n_learned
+        if given.classes is not None:
+            self.classes_ = given.classes
+
     def _check_parameters(self) -> None:
         if self.geometry == "auto":
             raise InvalidInputError(
                 'geometry="auto" compares metrics on held-out rows, as CurvedKNeighborsClassifier '
                 'and CurvedKNeighborsRegressor do; a learner learns one: take geometry="product".'
             )
-        check_parameters(self)
+        _estimators.check_parameters(self)
         if self.geometry in ("product", "mixed") and not isinstance(self.init, str):
             raise InvalidInputError(
                 f"Got a metric as init with geometry={self.geometry!r}, which learns several "
@@ -292,10 +276,8 @@ class RowLearner(DescentLearner):
     def _recipes(self) -> tuple[Recipe, ...]:
         raise NotImplementedError
 
-    @abstractmethod
-    def _training_rows(
-        self, given: GivenRows, size: int | float | None, rng: np.random.Generator
-    ) -> TrainingRows: ...
+    def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
+        raise NotImplementedError
 
     def _labelled_rows(
         self, drawn: tuple[Floats, AnyArray, Floats], given: GivenRows, *, turn: bool
@@ -329,13 +311,8 @@ class RowLearner(DescentLearner):
 
     def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
         if self.geometry == "product":
-            return product.product_of(rows, fits)
+            return descent.product_of(rows, fits)
         return rows.to_metric(fits[0].found)
-
-    def _keep_given(self, given: GivenRows, n_learned: int) -> None:
-        self.n_samples_learned_ = n_learned
-        if given.classes is not None:
-            self.classes_ = given.classes
 
 
 def as_tuples(tuples: ArrayLike, name: str, size: int, d: int | None = None) -> Floats:

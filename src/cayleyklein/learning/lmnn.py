@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import product, starts
+from cayleyklein.learning import descent, starts
 from cayleyklein.learning.descent import Fit, Progress, n_anchors
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
@@ -213,7 +213,7 @@ default="product"
 
     def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
         if self.geometry == "mixed":
-            return product.mixed_of(rows, fits, 0.5 if self.alpha == "auto" else float(self.alpha))
+            return descent.mixed_of(rows, fits, 0.5 if self.alpha == "auto" else float(self.alpha))
         return super()._metric_of(rows, fits)
 
     def _warn_if_long(self, rows: TrainingRows) -> None:

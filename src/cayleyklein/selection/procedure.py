@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.learning import descent, product, starts
+from cayleyklein.learning import descent, starts
 from cayleyklein.learning.descent import Fit
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
@@ -92,7 +92,7 @@ def choose_metric(
         else:
             few = min(recipes[0].n_passes, scorer.few_passes)
             fits = descent.descend_parts(learn, recipes, rng, n_passes=few)
-            embed = product.product_map(learn, fits)
+            embed = descent.product_map(learn, fits)
             found = scorer.scores(
                 scorer.predict(learn, test, embed(learn.X), embed(test.X)), held_out
             )
@@ -110,7 +110,7 @@ def choose_metric(
     if len(split) > 1:
         (learn,) = starts.focus(recipes[0].init, rows)
         fits = descent.descend_parts(learn, recipes, rng, report)
-    return Chosen(product.product_of(learn, fits), fits, selection, selection.n_rows or len(rows))
+    return Chosen(descent.product_of(learn, fits), fits, selection, selection.n_rows or len(rows))
 
 
 def plain_metric(
@@ -136,7 +136,7 @@ def choose_alpha(
         for fit in descent.descend_parts(learn, recipes, rng):
             factor, center, K = fit.found
             metric = CurvedMetric(factor=factor, center=center, curvature=K)
-            unit = product.part_unit(learn, fit.found)
+            unit = descent.part_unit(learn, fit.found)
             tables.append(metric.pairwise(test.X, points, outside="inf") / unit)
         for alpha in alphas:
             table = alpha * tables[0] + (1 - alpha) * tables[1]
@@ -147,7 +147,7 @@ def choose_alpha(
     alpha = float(selection.chosen.removeprefix("α = "))
     (rows,) = starts.focus(recipes[0].init, rows)
     fits = descent.descend_parts(rows, recipes, rng, learner._report(), keep_all=True)
-    return Chosen(product.mixed_of(rows, fits, alpha), fits, selection, len(rows))
+    return Chosen(descent.mixed_of(rows, fits, alpha), fits, selection, len(rows))
 
 
 def choose_candidate(

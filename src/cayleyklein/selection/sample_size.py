@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning import descent, product
+from cayleyklein.learning import descent
 from cayleyklein.learning.descent import Fit, Recipe, Report, n_anchors
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.selection.scores import TIE, Scorer, best_losses, gain_of
@@ -41,7 +41,7 @@ def grow(
     size = size if most > LEAST_GROWTH * size else most
 
     def score(some: TrainingRows, fits: tuple[Fit, ...]) -> Floats:
-        embed = product.product_map(some, fits)
+        embed = descent.product_map(some, fits)
         return scorer.scores(
             scorer.predict(near, held_out, embed(near.X), embed(held_out.X)), held_out
         )

@@ -10,7 +10,7 @@ and dissimilar pairs, each similar one is compared with each dissimilar one.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
@@ -24,18 +24,24 @@ from cayleyklein.learning.objectives.search import blocks_of
 from cayleyklein.learning.rows import TrainingRows
 
 
-class ComparedPairs(NamedTuple):
-    """Pairs of rows to compare: without `far_weights` one by one, with them each with each."""
+@dataclass(frozen=True)
+class Comparisons:
+    """The objective: without `far_weights` pairs are compared one by one, with them each with each.
 
-    near: Ints  # (a, 2)
-    far: Ints  # (b, 2)
+    Attributes are rows X (n, d), and pairs of their numbers, near (a, 2) and far (b, 2).
+    """
+
+    X: Floats
+    near: Ints
+    far: Ints
     near_weights: Floats
     far_weights: Floats | None
+    margin: float
 
     @property
     def numbers(self) -> tuple[Ints, Ints]:
         """A number for each near and each far pair, the same for the same two rows."""
-        base = np.array([max(self.near.max(), self.far.max()) + 1, 1])
+        base = np.array([len(self.X), 1])
         return np.sort(self.near, axis=1) @ base, np.sort(self.far, axis=1) @ base
 
     def report_both_ways(self) -> None:
@@ -53,70 +59,11 @@ class ComparedPairs(NamedTuple):
         near, far = self.numbers
         bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
         n, n_bad = len(bad), int(bad.sum())
-        _report(
-            n_bad,
-            n,
-            f"Every one of the {n} {name} is contradicted by another, or compares a pair with "
-            f"itself: no metric is better than any other.",
-            f"{n_bad} of {n} {name} are contradicted by others, or compare a pair with itself: "
-            f"{list_indices(numbers[bad])}.",
-        )
-
-
-def compared_rows(
-    near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
-) -> tuple[TrainingRows, ComparedPairs]:
-    """Return the distinct rows of near pairs (a, 2, d) and far pairs (b, 2, d), standardised."""
-    every = np.vstack([near, far]).reshape(-1, near.shape[2])
-    points, numbers = np.unique(every, axis=0, return_inverse=True)
-    n = len(points)
-    if n < 2:
-        raise InvalidInputError(
-            f"All rows of the {name} are equal; learning a metric needs two distinct ones."
-        )
-    rows = TrainingRows.from_raw(points, np.zeros(n, int), np.ones(n), name=name)
-    pairs = numbers.reshape(-1, 2)
-    return rows, ComparedPairs(pairs[: len(near)], pairs[len(near) :], near_weights, far_weights)
-
-
-def _report(n_bad: int, n: int, every: str, some: str) -> None:
-    """Raise an error where all of n are bad; warn where some are."""
-    if n_bad == n:
-        raise InvalidInputError(every)
-    if n_bad:
-        warn_caller(some)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ComparisonRecipe(Recipe):
-    pairs: ComparedPairs
-    n_passes: int = 1
-    max_iter: int = 20
-    spread: float = 0.3
-    radius: float = 0.7
-    margin: float = 0.5
-
-    @property
-    def flat(self) -> Self:
-        return replace(self, geometry="flat", init="std")
-
-    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "Comparisons":
-        return Comparisons(rows.X, *self.pairs, self.margin)
-
-
-@dataclass(frozen=True)
-class Comparisons:
-    """The objective for `near` pairs of rows (a, 2) and `far` pairs (b, 2).
-
-    Without `far_weights` they are compared one by one, with them each with each.
-    """
-
-    X: Floats
-    near: Ints
-    far: Ints
-    near_weights: Floats
-    far_weights: Floats | None
-    margin: float
+        why = "contradicted by {}, or {} a pair with itself: "
+        every = why.format("another", "compares") + "no metric is better than any other."
+        some = why.format("others", "compare") + f"{list_indices(numbers[bad])}."
+        every = f"Every one of the {n} {name} is {every}"
+        _report(n_bad, n, every, f"{n_bad} of {n} {name} are {some}")
 
     def __call__(self, metric: Parameters) -> Evaluation:
         placed = LiftedRows(self.X, metric)
@@ -160,3 +107,44 @@ class Comparisons:
         hinge = np.maximum(self.margin + (near - far) * inverse, 0.0)
         slope = np.where(hinge > 0, 2 * inverse * inverse, 0.0)
         return hinge, slope * far, -slope * near
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonRecipe(Recipe):
+    objective: Comparisons
+    n_passes: int = 1
+    max_iter: int = 20
+    spread: float = 0.3
+    radius: float = 0.7
+
+    @property
+    def flat(self) -> Self:
+        return replace(self, geometry="flat", init="std")
+
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Comparisons:
+        return self.objective
+
+
+def compared_rows(
+    near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, margin: float,
+    name: str,
+) -> tuple[TrainingRows, Comparisons]:  # fmt: skip
+    """Return the distinct rows of near pairs (a, 2, d) and far pairs (b, 2, d), standardised."""
+    every = np.vstack([near, far]).reshape(-1, near.shape[2])
+    points, numbers = np.unique(every, axis=0, return_inverse=True)
+    n = len(points)
+    if n < 2:
+        raise InvalidInputError(
+            f"All rows of the {name} are equal; learning a metric needs two distinct ones."
+        )
+    rows = TrainingRows.from_raw(points, np.zeros(n, int), np.ones(n), name=name)
+    first, second = np.split(numbers.reshape(-1, 2), [len(near)])
+    return rows, Comparisons(rows.X, first, second, near_weights, far_weights, margin)
+
+
+def _report(n_bad: int, n: int, every: str, some: str) -> None:
+    """Raise an error where all of n are bad; warn where some are."""
+    if n_bad == n:
+        raise InvalidInputError(every)
+    if n_bad:
+        warn_caller(some)
