@@ -21,25 +21,13 @@ class FencedMesh(NamedTuple):
     fresh: Bools  # whether a triangle is new since this was last cleared
     at_fence: Ints  # a triangle at each fence
     counts: Ints  # of vertices, of triangles, of cavities dug so far
-    bad: Bools  # triangles to be refined
-    by_angle: Bools  # to be refined for an angle
-    spared: Bools  # narrower than wanted because the polygon is
+    verdicts: Bools  # (t, 3): to be refined, for an angle; spared, narrower because the polygon is
     worst: Ints  # corner (0, 1 or 2) with the smallest angle that is not the polygon's own
     mark: Ints  # the last cavity that a triangle was part of
     cavity: Ints  # its triangles
     rim: Ints  # (m, 5): its edges, as tail, head, neighbour, fence and `inner`
     by_tail: Ints  # (v,): the new triangle whose edge on the rim starts at a vertex
     by_head: Ints
-
-    @classmethod
-    def of(
-        cls, y: Complexes, corners: Ints, neighbors: Ints, fences: Ints, inner: Bools, at: Ints
-    ) -> "FencedMesh":
-        no, zero = (np.zeros(len(corners), dtype=kind) for kind in (bool, np.intp))
-        counts, rim = np.array([len(y), len(corners), 0]), np.zeros((len(corners), 5), np.intp)
-        state = at, counts, no, no, no, zero, zero, zero, rim, zero, zero
-        mesh = cls(y, corners, neighbors, fences, inner, ~no, *state)
-        return mesh.with_room(len(corners) + 1)  # copies all
 
     def with_room(self, rows: int) -> "FencedMesh":
         """Return the mesh with room for this many triangles, and as many vertices."""

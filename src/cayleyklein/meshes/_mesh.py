@@ -14,7 +14,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import space
-from cayleyklein.meshes._refine import Goal, Refinement
+from cayleyklein.meshes._refine import GHOSTS, Refinement
 from cayleyklein.meshes.conformal import ConformalPlane, signed_areas
 from cayleyklein.metrics import CurvedMetric
 
@@ -163,7 +163,7 @@ def mesh_polygon(
         math.inf if value is None else checks.as_real(value, name, "(0, inf)")
         for value, name in ((max_area, "max_area"), (max_edge, "max_edge"))
     )
-    goal = Goal(math.radians(checks.as_real(min_angle, "min_angle", "[0, 33]")), area, edge)
+    goal = math.radians(checks.as_real(min_angle, "min_angle", "[0, 33]")), area, edge
     limit = checks.as_count(max_vertices, "max_vertices")
     if limit < len(x):
         raise InvalidInputError(
@@ -184,9 +184,8 @@ def mesh_polygon(
             f"vertices.",
             ConvergenceWarning,
         )
-    vertices = plane.to_points(work.y)
+    vertices, boundary = plane.to_points(work.y[len(GHOSTS) :]), work.segments - len(GHOSTS)
     vertices[: len(x)] = x
-    boundary = work.segments
     if np.linalg.det(metric.factor) < 0:  # the chart is a mirror image of x
         triangles, boundary = triangles[:, ::-1], boundary[:, ::-1]
     return PlaneMesh(vertices, triangles, boundary, spared, metric)

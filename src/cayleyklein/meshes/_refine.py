@@ -13,7 +13,6 @@ each bad triangle gets a point, unless an earlier point of the round has replace
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -35,29 +34,25 @@ RESOLUTION = 1e-6  # shortest segment to split, relative to the polygon's extent
 GHOSTS = 8.0 * np.exp(2j * np.pi * np.arange(8) / 8 + 0.1j)
 
 
-class Goal(NamedTuple):
-    min_angle: float  # in radians; areas and edges in the metric
-    max_area: float
-    max_edge: float
-
-
 class Refinement:
-    """Vertices y (n,) in the conformal plane, corners of the polygon first, and segments."""
+    """Vertices y (n,) in the conformal plane, ghosts and then corners first, and segments.
 
-    def __init__(self, y: Complexes, edges: Ints, K: float, goal: Goal, max_vertices: int) -> None:
-        self.K, self.goal, self.max_vertices = K, goal, max_vertices
-        self.y, self.edges = y, edges
-        self.segments, self.edge_of_segment = edges, np.arange(len(edges))
-        self.edge_of_vertex = np.full(len(y), -1)
-        before = np.empty(len(edges), dtype=np.intp)
-        before[edges[:, 1]] = edges[:, 0]
-        corner, after = y[edges[:, 0]], y[edges[:, 1]]
-        u = plane.difference(y[before[edges[:, 0]]], corner, K)
-        v = plane.difference(after, corner, K)
-        self.sharp = np.zeros(len(edges), dtype=bool)
-        self.sharp[edges[:, 0]] = np.abs(np.angle(v * np.conj(u))) < SHARP
-        self.ghosts = GHOSTS * np.abs(y).max()
-        self.stopped = ""  # by what, before the goal was reached
+    The goal is the smallest angle in radians, and the largest area and edge in the metric.
+    """
+
+    def __init__(
+        self, y: Complexes, edges: Ints, K: float, goal: tuple[float, float, float], limit: int
+    ) -> None:
+        self.K, self.goal, self.max_vertices = K, goal, limit + len(GHOSTS)
+        self.extent = np.abs(y).max()
+        self.y = y = np.append(GHOSTS * self.extent, y)
+        self.edges = self.segments = edges = edges + len(GHOSTS)
+        self.edge_of_segment, self.edge_of_vertex = np.arange(len(edges)), np.full(len(y), -1)
+        before, corner = edges[np.argsort(edges[:, 1])].T
+        after = edges[np.argsort(edges[:, 0]), 1]
+        u, v = (plane.difference(y[end], y[corner], K) for end in (before, after))
+        self.sharp = corner[np.abs(np.angle(v * np.conj(u))) < SHARP]
+        self.stopped, self.at_limit = "", f"max_vertices={limit}"  # by what, before the goal
 
     def run(self) -> tuple[Ints, Bools, Bools]:
         """Refine; return the triangles inside, which are bad, and which are spared.
@@ -75,23 +70,24 @@ class Refinement:
                 if not split.any():
                     whole = True
                     self.judge()
-                    if not (self.mesh.bad & self.mesh.inner).any():
+                    if not (self.mesh.verdicts[:, 0] & self.mesh.inner).any():
                         break
                     split = self.add_points()
             a, b = self.y[self.segments[split].T]
-            if (np.abs(a - b) < RESOLUTION * np.abs(self.y).max()).any():
+            if (np.abs(a - b) < RESOLUTION * self.extent).any():
                 self.stopped = f"edges of {RESOLUTION:g} of the polygon's extent"
             elif len(self.y) + split.sum() > self.max_vertices:
-                self.stopped = f"max_vertices={self.max_vertices}"
+                self.stopped = self.at_limit
             elif not self.stopped:
                 rebuild = not self.split(split, rebuild)
         self.judge()
-        inside = np.flatnonzero(self.mesh.inner & whole)
-        return self.corners(inside), self.mesh.bad[inside], self.mesh.spared[inside]
+        inside = self.mesh.inner & whole
+        bad, _, spared = self.mesh.verdicts[inside].T
+        return self.mesh.corners[inside] - len(GHOSTS), bad, spared
 
     def build(self) -> Bools:
         """Triangulate all vertices by Qhull; return which segments are not edges."""
-        y = np.append(self.ghosts, self.y)
+        y, n = self.y, len(self.y)
         qhull = Delaunay(np.stack([y.real, y.imag], axis=1))
         corners, neighbors = qhull.simplices.astype(np.intp), qhull.neighbors.astype(np.intp)
         a, b, c = y[corners.T]
@@ -100,9 +96,9 @@ class Refinement:
         neighbors[clockwise] = neighbors[clockwise, ::-1]
         # directed edges as sorted keys; edge k of a triangle is opposite its corner k
         tail, head = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
-        keys = (tail * len(y) + head).ravel()
+        keys = (tail * n + head).ravel()
         order = np.argsort(keys)
-        wanted = (self.segments + len(GHOSTS)) @ np.array([[len(y), 1], [1, len(y)]])
+        wanted = self.segments @ np.array([[n, 1], [1, n]])
         place = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
         found = np.where(keys[order[place]] == wanted, order[place], -1)
         fences = np.full(corners.shape, -1)
@@ -111,29 +107,32 @@ class Refinement:
         rows, others = np.nonzero(free)[0], neighbors[free]
         graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(len(free), len(free)))
         label = connected_components(graph, directed=False)[1]
-        inner = np.isin(label, label[found[:, 0] // 3])  # on the left of a segment, or joined to it
         at_fence = found[:, 0] // 3
-        self.mesh = kernels.FencedMesh.of(y, corners, neighbors, fences, inner, at_fence)
+        inner = np.isin(label, label[at_fence])  # on the left of a segment, or joined to it
+        t, zero = len(corners), np.zeros(len(corners), np.intp)
+        state = np.array([n, t, 0]), np.zeros((t, 3), bool), zero, zero, zero
+        work = np.zeros((t, 5), np.intp), zero, zero
+        mesh = kernels.FencedMesh(
+            y, corners, neighbors, fences, inner, np.ones(t, bool), at_fence, *state, *work
+        )
+        self.mesh = mesh.with_room(t + 1)  # copies all
         return np.asarray((found < 0).any(axis=1))
 
-    def corners(self, rows: Ints) -> Ints:
-        return self.mesh.corners[rows] - len(GHOSTS)
-
     def encroached(self) -> Bools:
-        if self.goal == Goal(0.0, math.inf, math.inf):
+        if self.goal == (0.0, math.inf, math.inf):
             return np.zeros(len(self.segments), dtype=bool)
         mesh, number = self.mesh, np.arange(len(self.segments))
         here = mesh.at_fence[: len(number)]
         side = (mesh.fences[here] == number[:, None]).argmax(axis=1)
         there = mesh.neighbors[here, side]
         back = (mesh.fences[there] == number[:, None]).argmax(axis=1)
-        apex = self.mesh.corners[np.stack([here, there], 1), np.stack([side, back], 1)]
+        apex = mesh.corners[np.stack([here, there], 1), np.stack([side, back], 1)]
         around, reach = self.circles()
         near = np.abs(mesh.y[apex] - around[:, None]) < reach[:, None]
         a, b = self.y[self.segments.T]
         lengths = plane.length_of_gap(plane.gap(a, b, self.K), self.K)
         inner = (near & (apex >= len(GHOSTS))).any(axis=1)
-        return np.asarray(inner | (lengths > self.goal.max_edge))
+        return np.asarray(inner | (lengths > self.goal[2]))
 
     def circles(self) -> tuple[Complexes, Floats]:
         """Return the circles in the chart whose diameters in the metric are the segments."""
@@ -144,13 +143,13 @@ class Refinement:
 
     def judge(self) -> None:
         """Bring the verdict on triangles inside up to date."""
-        K, goal = self.K, self.goal
+        K, (min_angle, max_area, max_edge) = self.K, self.goal
         rows = np.flatnonzero(self.mesh.fresh & self.mesh.inner)
         self.mesh.fresh[:] = False
-        corners = self.corners(rows)
+        corners = self.mesh.corners[rows]
         a, b, c = self.y[corners.T]
         angle = plane.angles(a, b, c, K)
-        narrow = angle.min(axis=1) < goal.min_angle
+        narrow = angle.min(axis=1) < min_angle
         # the polygon's own angles, between two segments, do not count
         on = self.mesh.fences[rows[narrow]] >= 0
         own = np.roll(on, 1, axis=1) & np.roll(on, 2, axis=1)
@@ -158,14 +157,14 @@ class Refinement:
         smallest = angle.min(axis=1)
         equal = angle <= smallest[:, None] + EQUAL
         worst = np.where(equal, corners, len(self.y)).argmin(axis=1)
-        by_angle = smallest < goal.min_angle
+        by_angle = smallest < min_angle
         by_angle[by_angle] = ~self.across_corner(corners[by_angle], worst[by_angle])
-        large = plane.signed_areas(a, b, c, K) > goal.max_area
-        if not math.isinf(goal.max_edge):
+        large = plane.signed_areas(a, b, c, K) > max_area
+        if not math.isinf(max_edge):
             longest = np.max([plane.gap(p, q, K) for p, q in ((a, b), (b, c), (c, a))], axis=0)
-            large |= plane.length_of_gap(longest, K) > goal.max_edge
-        self.mesh.bad[rows], self.mesh.by_angle[rows] = by_angle | large, by_angle
-        self.mesh.spared[rows], self.mesh.worst[rows] = narrow & ~by_angle, worst
+            large |= plane.length_of_gap(longest, K) > max_edge
+        verdicts = by_angle | large, by_angle, narrow & ~by_angle
+        self.mesh.verdicts[rows], self.mesh.worst[rows] = np.stack(verdicts, axis=1), worst
 
     def across_corner(self, corners: Ints, worst: Ints) -> Bools:
         """Return whether the edge opposite the worst angle joins two sides of a sharp corner."""
@@ -175,24 +174,23 @@ class Refinement:
         e, f = self.edge_of_vertex[u], self.edge_of_vertex[v]
         first = np.where(self.edges[e, 1] == self.edges[f, 0], self.edges[e, 1], -1)
         corner = np.where(self.edges[e, 0] == self.edges[f, 1], self.edges[e, 0], first)
-        shell = (e >= 0) & (f >= 0) & (e != f) & (corner >= 0) & self.sharp[corner]
+        shell = (e >= 0) & (f >= 0) & (e != f) & np.isin(corner, self.sharp)
         p, q = (plane.gap(self.y[ends], self.y[corner], self.K) for ends in (u, v))
         small = abs(self.K) * (2 * p) ** 2 < 1
         return np.asarray(shell & small & (np.abs(p - q) < EQUAL * p))
 
     def add_points(self) -> Bools:
         """Add points for bad triangles; return the segments that forbid some, and are to split."""
-        K = self.K
-        rows = np.flatnonzero(self.mesh.bad & self.mesh.inner)
-        corners, by_angle = self.corners(rows), self.mesh.by_angle[rows]
+        K, min_angle = self.K, self.goal[0]
+        rows = np.flatnonzero(self.mesh.verdicts[:, 0] & self.mesh.inner)
+        corners, by_angle = self.mesh.corners[rows], self.mesh.verdicts[rows, 1]
         worst = self.mesh.worst[rows]
-        center, radius = plane.circumcircle(*self.y[corners.T])
-        point = plane.true_center(center, radius, K)
+        point = plane.true_center(*plane.circumcircle(*self.y[corners.T]), K)
         p, q = self.y[np.take_along_axis(corners, np.add.outer(worst, (1, 2)) % 3, axis=1).T]
         side = plane.gap(p, q, K)
         # isosceles with apex angle θ: sin_K(height) = tan_K(base/2)/tan(θ/2)
-        if self.goal.min_angle > 0:
-            height = OFF_CENTER * side / math.tan(self.goal.min_angle / 2)
+        if min_angle > 0:
+            height = OFF_CENTER * side / math.tan(min_angle / 2)
             with np.errstate(invalid="ignore"):
                 height = height / (1 + np.sqrt(1 - K * height * height))
             middle = plane.midpoint(p, q, K)
@@ -201,15 +199,14 @@ class Refinement:
         # angles and sides are often equal: then older vertices decide, not rounding
         order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / EQUAL), ~by_angle))
         split = np.zeros(len(self.segments), dtype=bool)
-        limit, before = self.max_vertices + len(GHOSTS), len(self.y)
         self.mesh = self.mesh.with_room(self.mesh.counts[1] + 2 * len(rows))
-        given = point[order], rows[order], *self.circles(), limit, split
+        given = point[order], rows[order], *self.circles(), self.max_vertices, split
         full = kernels.add_inside(self.mesh, *given)
-        self.y = self.mesh.y[len(GHOSTS) : self.mesh.counts[0]]
-        new = np.full(len(self.y) - before, -1)
+        new = np.full(self.mesh.counts[0] - len(self.y), -1)
+        self.y = self.mesh.y[: self.mesh.counts[0]]
         self.edge_of_vertex = np.append(self.edge_of_vertex, new)
         if full:
-            self.stopped = f"max_vertices={self.max_vertices}"
+            self.stopped = self.at_limit
         elif not (len(new) or split.any()):
             self.stopped = "the precision of double numbers"
         return split
@@ -217,7 +214,7 @@ class Refinement:
     def split(self, chosen: Bools, anew: bool) -> bool:
         """Split segments; return whether the mesh has the points, which it gets unless `anew`."""
         K, ends, edge = self.K, self.segments[chosen], self.edge_of_segment[chosen]
-        sharp = np.append(self.sharp, False)[np.minimum(ends, len(self.sharp))]
+        sharp = np.isin(ends, self.sharp)
         flip = sharp[:, 1] & ~sharp[:, 0]
         a, b = self.y[np.where(flip[:, None], ends[:, ::-1], ends).T]
         t = plane.gap(a, b, K)
@@ -237,5 +234,5 @@ class Refinement:
         if anew:
             return False
         self.mesh = self.mesh.with_room(self.mesh.counts[1] + 2 * len(points))
-        ends = np.sort(ends, axis=1) + len(GHOSTS)
+        ends = np.sort(ends, axis=1)
         return bool(kernels.add_on_fences(self.mesh, points, numbers[:, 0], ends, numbers))
