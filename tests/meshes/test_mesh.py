@@ -220,7 +220,7 @@ def test_polygons_that_are_not_simple_are_named(polygon, message):
         ([HOLE + 5], r"holes\[0\] lies outside polygon"),
         ([HOLE, 0.9 * HOLE + 0.1 * HOLE.mean(axis=0)], r"holes\[1\] lies inside holes\[0\]"),
         ([HOLE + np.array([0.4, 0])], r"holes\[0\]\[\d\]–holes\[0\]\[\d\]"),
-        (3, "holes must be a list"),
+        (3, "holes=3, but expected a list"),
     ],
 )
 def test_holes_that_do_not_fit_are_named(holes, message):

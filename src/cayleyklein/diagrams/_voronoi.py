@@ -102,8 +102,7 @@ class CayleyKleinVoronoi(NotebookCard):
         n, self.order = len(self.points), checks.as_count(order, "order")
         if 1 < self.order >= n:
             raise InvalidInputError(f"Got order={order} for {n} points; it must be smaller.")
-        _, first, like = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
-        self._original = first[like.reshape(-1)]  # for each row, the first row equal to it
+        self._original = domains.first_equal(self.points)
         self._chart, A, b = domains.local_planes(self.points, metric)
         self._walls = domains.far_walls(self._chart, self._chart.to_local(self.points))
         found = order_k(A, b, self._walls, self.order, self._original)

@@ -150,6 +150,12 @@ def refuse_extent(extent: float, what: str, largest: float = LARGEST_SPREAD) -> 
         )
 
 
+def first_equal(points: Floats) -> Ints:
+    """Return for each row the first row equal to it."""
+    _, first, like = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[like.reshape(-1)])
+
+
 def box_around(points: Floats) -> Floats:
     lower, upper = points.min(axis=0), points.max(axis=0)
     extent = upper - lower

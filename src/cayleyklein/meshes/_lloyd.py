@@ -17,7 +17,7 @@ N is almost 1 wherever the triangle is, so that few nodes of Gauss quadrature se
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -36,8 +36,7 @@ from cayleyklein.metrics import CurvedMetric
 
 # Nodes of Gauss quadrature along the sides of a triangle whose longest edge, times √|K|, is at most
 # this: energies are then exact to 1e-9, areas to 1e-11. Flat integrands are of degree 2.
-LONGEST_EDGES = {4: 0.1, 5: 0.25}
-FLAT_NODES = 2
+NODES, LONGEST_EDGE, FLAT_NODES = 5, 0.25, 2
 
 Density = Callable[[Floats], ArrayLike]
 
@@ -58,16 +57,11 @@ class CentroidalVoronoi:
     CayleyKleinVoronoi(2 points, hyperbolic, d=2, K=-1, order=1, 2 cells)
     """
 
-    points: Floats
-    """The points, shape (n, 2)."""
-    energies: Floats
-    """Energy before each step, and after the last one; it never rises."""
-    masses: Floats
-    """Mass of each cell, ∫ ρ dA in the metric: its area when there is no density."""
-    converged: bool
-    """Whether the last step changed the energy by less than `tol`."""
-    polygon: Floats
-    """Corners of the polygon, shape (m, 2)."""
+    points: Floats  #: The points, shape (n, 2).
+    energies: Floats  #: Energy before each step, and after the last one; it never rises.
+    masses: Floats  #: Mass of each cell, ∫ ρ dA in the metric: its area when there is no density.
+    converged: bool  #: Whether the last step changed the energy by less than `tol`.
+    polygon: Floats  #: Corners of the polygon, shape (m, 2).
     metric: CurvedMetric
 
     def __repr__(self) -> str:
@@ -156,21 +150,32 @@ def _integrate(x: Floats, region: Region, density: Density | None) -> tuple[floa
     """Return the energy of points in a region, and masses and centroids of their cells."""
     metric, n = region.metric, len(x)
     K, (z, s) = metric.curvature, metric._inside(x, "points")
+    beta, shares = _gauss_rule(NODES if K or density is not None else FLAT_NODES)
     energy, sums = 0.0, np.zeros((n, 5))  # of dA, dA/N, D dA/N
-    weighted = density is not None
-    for count, own, corners, D, edges, double in _by_size(*_cells(x, region), x, metric, weighted):
-        beta, shares = _gauss_rule(count)
-        m = np.einsum("tci,tci,i->tc", D, D, [1.0, 1.0, K]) @ beta.T
-        g = edges @ (beta * np.roll(beta, -1, axis=1)).T
+    own, corners = _cells(x, region)
+    while len(own):
+        u, ends = metric._apply(corners - x[own, None]), metric._inside(corners, "polygon")
+        spatial, rise = lifts.lift_difference(u, *ends, z[own, None], s[own, None], K)
+        D = np.concatenate([spatial, rise[..., None]], axis=2)
+        across = D - np.roll(D, -1, axis=1)
+        chords, edges = (np.einsum("tci,tci,i->tc", v, v, [1.0, 1.0, K]) for v in (D, across))
+        double = np.abs(np.linalg.det(u[:, 1:] - u[:, :1])) / np.sqrt(ends[1]).prod(axis=1)
+        large = abs(K) * edges.max(axis=1) > LONGEST_EDGE**2
+        middles = (corners + np.roll(corners, -1, axis=1))[large] / 2
+        outer = np.stack([corners[large], middles, np.roll(middles, 1, axis=1)], axis=2)
+        edges[large], double[large] = 0.0, 0.0  # they are cut into four
+        m, g = chords @ beta.T, edges @ (beta * np.roll(beta, -1, axis=1)).T
         N = np.sqrt(1 - K * g)
         mass = double[:, None] * shares / (N * N * N)
-        if density is not None and len(own):
-            V = beta @ lifts.lift(*metric._inside(corners, "polygon"))
+        if density is not None:
+            V = beta @ lifts.lift(*ends)
             mass = mass * _values(density, metric.points(V[..., :2] / V[..., 2:]))
         energy += float((mass * (m - 2 * g / (1 + N)) / N).sum())
         by_corner = (mass / N) @ beta
         parts = mass.sum(axis=1), by_corner.sum(axis=1), *np.einsum("tc,tci->it", by_corner, D)
         sums += np.stack([np.bincount(own, part, n) for part in parts], axis=1)
+        own = np.repeat(own[large], 4)
+        corners = np.concatenate([outer, middles[:, None]], axis=1).reshape(-1, 3, 2)
     share = 1 / np.where(sums[:, 1] > 0, sums[:, 1], 1.0)  # a point without mass stays
     up, step = sums[:, 4] * share, sums[:, 2:4] * share[:, None]
     # (z/σ + step)/(1/σ + K up) - z
@@ -209,40 +214,6 @@ def _cells(x: Floats, region: Region) -> tuple[Ints, Floats]:
     at_edge = shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3]
     own = np.append(real[inner][cell], real[~inner][part])
     return own, np.concatenate([corners[whole], at_edge])
-
-
-def _by_size(
-    own: Ints, corners: Floats, x: Floats, metric: CurvedMetric, weighted: bool
-) -> Iterator[tuple[int, Ints, Floats, Floats, Floats, Floats]]:
-    """Yield triangles by the number of nodes that they need; larger ones are cut into four.
-
-    With each go its D_i (3, 3), the squared chords of its edges (3,) and its det(V_1, V_2, V_3).
-    """
-    K, most = metric.curvature, max(LONGEST_EDGES)
-    u = metric._apply(corners - x[own, None])
-    (z, s), ends = metric._inside(x, "points"), metric._inside(corners, "polygon")
-    spatial, rise = lifts.lift_difference(u, *ends, z[own, None], s[own, None], K)
-    D = np.concatenate([spatial, rise[..., None]], axis=2)
-    across = D - np.roll(D, -1, axis=1)
-    edges = np.einsum("tci,tci,i->tc", across, across, [1.0, 1.0, K])
-    double = np.abs(np.linalg.det(u[:, 1:] - u[:, :1])) / np.sqrt(ends[1]).prod(axis=1)
-    found = own, corners, D, edges, double
-    if K == 0:
-        yield most if weighted else FLAT_NODES, *found
-        return
-    sizes, shortest = np.sqrt(abs(K) * edges.max(axis=1)), -1.0
-    for count, longest in LONGEST_EDGES.items():
-        if not weighted or count == most:
-            fits = (sizes > shortest) & (sizes <= longest)
-            yield count, *(part[fits] for part in found)
-            shortest = longest
-    large = sizes > longest
-    if large.any():
-        a, b, c = np.moveaxis(corners[large], 1, 0)
-        ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
-        four = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
-        quarters = np.concatenate([np.stack(three, axis=1) for three in four])
-        yield from _by_size(np.tile(own[large], 4), quarters, x, metric, weighted)
 
 
 @cache

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.diagrams import domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import space
 from cayleyklein.meshes._refine import GHOSTS, Refinement
@@ -43,14 +44,10 @@ class PlaneMesh:
     True
     """
 
-    vertices: Floats
-    """Points x of shape (n, 2): the corners of the polygon, of its holes, and then new ones."""
-    triangles: Ints
-    """Vertices of each triangle, shape (m, 3), counter-clockwise."""
-    boundary: Ints
-    """Edges on the boundary, shape (k, 2), the mesh on their left."""
-    spared: Bools
-    """Triangles narrower than asked for because of a sharp corner of the polygon, shape (m,)."""
+    vertices: Floats  #: Points x (n, 2): corners of the polygon, of its holes, then new ones.
+    triangles: Ints  #: Vertices of each triangle, shape (m, 3), counter-clockwise.
+    boundary: Ints  #: Edges on the boundary, shape (k, 2), the mesh on their left.
+    spared: Bools  #: Triangles (m,) narrower than asked for, at a sharp corner of the polygon.
     metric: CurvedMetric
 
     def __repr__(self) -> str:
@@ -86,11 +83,7 @@ class PlaneMesh:
     def to_meshio(self, chart: str | None = None) -> Any:
         """Return a ``meshio.Mesh``: triangles, boundary lines, smallest angles and areas.
 
-        Parameters
-        ----------
-        chart : str, optional
-            A chart of the metric for the positions, see :func:`cayleyklein.geometry.to_chart`;
-            x itself by default.
+        Positions are in a chart of the metric, see :func:`cayleyklein.geometry.to_chart`, or in x.
         """
         meshio = checks.require("meshio", "mesh")
         unknown = np.full(len(self.boundary), np.nan)
@@ -99,13 +92,9 @@ class PlaneMesh:
         return meshio.Mesh(self._positions(chart), cells, cell_data=data)
 
     def to_trimesh(self, chart: str | None = None) -> Any:
-        """Return a ``trimesh.Trimesh``.
+        """Return a ``trimesh.Trimesh``, with positions as in :meth:`to_meshio`.
 
-        Parameters
-        ----------
-        chart : str, optional
-            A chart of the metric for the positions, as in :meth:`to_meshio`. On the ``"sphere"``
-            the surface has the metric's angles, up to the flatness of the triangles.
+        In the chart ``"sphere"`` it has the metric's angles, up to the flatness of the triangles.
         """
         trimesh = checks.require("trimesh", "mesh")
         return trimesh.Trimesh(self._positions(chart), self.triangles, process=False)
@@ -222,10 +211,8 @@ def read_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
     shapely = checks.require("shapely", "mesh")
     rings = {"polygon": _read_ring(polygon, "polygon", metric)}
     if holes is not None:
-        if not isinstance(holes, Iterable) or isinstance(holes, str | bytes | dict):
-            raise InvalidInputError(
-                f"holes must be a list of polygons (n, 2); got {type(holes).__name__}."
-            )
+        several = isinstance(holes, Iterable) and not isinstance(holes, str | bytes | dict)
+        checks.expect(several, "holes", holes, "a list of polygons (n, 2)")
         for i, hole in enumerate(holes):
             rings[f"holes[{i}]"] = _read_ring(hole, f"holes[{i}]", metric)
     corners = np.concatenate(list(rings.values()))
@@ -259,22 +246,15 @@ def _read_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:
         raise InvalidInputError(f"{name} needs at least 3 different corners; got {len(x)}.")
     z, _ = metric._inside(x, name)
     extent = float(max(np.ptp(x, axis=0).max(), np.ptp(z, axis=0).max(), np.abs(z).max()))
-    if not 1 / LARGEST_POLYGON < extent < LARGEST_POLYGON:
-        raise InvalidInputError(
-            f"{name} has an extent of {extent:.3g}, and products of such coordinates overflow or "
-            f"underflow; rescale it."
-        )
+    domains.refuse_extent(extent, f"{name} has an extent of", LARGEST_POLYGON)
     return x
 
 
 def _refuse_repeats(x: Floats, names: list[str]) -> None:
-    _, first, like = np.unique(x, axis=0, return_index=True, return_inverse=True)
-    original = first[like.reshape(-1)]
-    again = np.flatnonzero(original != np.arange(len(x)))
-    if len(again):
-        more = f", and {len(again) - 1} more are repeated" if len(again) > 1 else ""
+    original = domains.first_equal(x)
+    for again in np.flatnonzero(original != np.arange(len(x))):
         raise InvalidInputError(
-            f"{names[original[again[0]]]} and {names[again[0]]} are the same point{more}; drop one."
+            f"{names[original[again]]} and {names[again]} are the same point; drop one."
         )
 
 
@@ -289,11 +269,9 @@ def _refuse_crossings(corners: Floats, edges: Ints, names: list[str]) -> None:
     pairs = np.stack([first, second], axis=1)[~joined | folded]
     if not len(pairs):
         return
-    shown = "; ".join(
-        " and ".join(f"{names[a]}–{names[b]}" for a, b in np.sort(edges[pair]))
-        for pair in pairs[np.lexsort(pairs.T[::-1])][:3]
-    )
-    more = f", and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+    pair = edges[pairs[np.lexsort(pairs.T[::-1])[0]]]
+    shown = " and ".join(f"{names[a]}–{names[b]}" for a, b in np.sort(pair))
+    more = f", and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
     raise InvalidInputError(
         f"polygon must be simple, but edges cross or touch: {shown}{more}. Reorder or move its "
         f"corners, or mesh the parts one by one."
