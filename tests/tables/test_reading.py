@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
-from cayleyklein.tables import _reading, _records, iter_table, read_table
+from cayleyklein.tables import _reading, iter_table, read_table
 
 PLAIN = b"length,colour\n1.5,blue\n-2,red\n"
 
@@ -47,7 +47,6 @@ def small_pieces(monkeypatch):
     """A few bytes at a time, so that a few rows are many pieces."""
     monkeypatch.setattr(_reading, "BLOCK_BYTES", 24)
     monkeypatch.setattr(_reading, "PIECE_ROWS", 1)
-    monkeypatch.setattr(_records, "PIECE_ROWS", 1)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +162,7 @@ CELLS = [["length", "colour"], [1.5, "blue"], [None, None], [-2, " red "]]
     ],
 )
 def test_reads_json_workbooks_and_titles(tmp_path, content, options, monkeypatch):
-    monkeypatch.setattr(_records, "PIECE_ROWS", 1)
+    monkeypatch.setattr(_reading, "PIECE_ROWS", 1)
     table = read(tmp_path, content, **options)
     assert table["length"].tolist() == [1.5, -2.0]
     assert table["colour"].tolist() == ["blue", "red"]

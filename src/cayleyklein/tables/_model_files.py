@@ -24,8 +24,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.state import kernel_state, restore_kernel
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.tables._models import TableClassifier, TableRegressor
-from cayleyklein.tables._predictor import KERNELS
+from cayleyklein.tables._models import KERNELS, TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
 FORMAT_VERSION = 7  # raised whenever another cayleyklein could not read, or would misread, a file

@@ -1,15 +1,245 @@
 """A classifier and a regressor of the rows of a table, by a curved metric that they learn."""
 
-import inspect
-from typing import Any, cast
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, cast
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import check_numbers, encode_classes, naming
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._estimators import check_numbers, encode_classes, naming, restore_on_error
+from cayleyklein._notebook import EstimatorCard
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._validation import as_choice, as_count
+from cayleyklein.columns.encoder import TableEncoder
+from cayleyklein.columns.entrance import query_rows
+from cayleyklein.columns.uses import as_table
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._predictor import TablePredictor
+from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
+from cayleyklein.learning.rows import distinct_rows
+from cayleyklein.metrics.combined import terms_of
+from cayleyklein.prediction import (
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+    Explanation,
+)
+from cayleyklein.prediction.votes import candidates_of, neighbor_weights
+
+VOTES = ("auto", "local", "linear", "uniform", "distance")
+KERNELS = (CurvedKernelClassifier, CurvedKernelRegressor)
+EXPLAINING_ROWS = 15  # rows with the largest effects that explain a kernel machine
+
+
+@dataclass(frozen=True, repr=False)
+class TableExplanation(Explanation):
+    missing: Bools
+
+    def __repr__(self) -> str:
+        if len(self.classes):
+            return Explanation.__repr__(replace(self, names=self.marked_names))
+        values = np.array([f"{value:.6g}" for value in self.labels])
+        text = Explanation.__repr__(replace(self, names=self.marked_names, labels=values))
+        _, *lines = text.replace("class", "value", 1).splitlines()
+        return "\n".join([f"{self.prediction:.6g}", *lines])
+
+    @property
+    def marked_names(self) -> AnyArray:
+        marks = np.where(self.missing, " (missing)", "").astype(object)
+        return np.asarray(self.names + marks)
+
+
+class TablePredictor(EstimatorCard):
+    """Base of the predictors of tables, before BaseEstimator."""
+
+    task: ClassVar[str]
+    _neighbors: ClassVar[Any]  # what predicts from encoded rows
+    _kernel: ClassVar[Any]
+    encoder_: TableEncoder
+    metric_: Any
+    classes_: AnyArray
+
+    def __init__(
+        self, n_neighbors: int | str = "auto", *, model: str = "auto", geometry: str = "auto",
+        weights: str = "auto", max_categories: int = 20, kinds: Mapping[str, str] | None = None,
+        drop: Collection[str] = (), subsample: int | float | str | None = "auto",
+        random_state: int | None = 0, n_jobs: int | None = None,
+        callback: Callable[[Any], bool | None] | None = None,
+    ) -> None:  # fmt: skip
+        self.n_neighbors = n_neighbors
+        self.model = model
+        self.geometry = geometry
+        self.weights = weights
+        self.max_categories = max_categories
+        self.kinds = kinds
+        self.drop = drop
+        self.subsample = subsample
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    @restore_on_error
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from the n rows of a table and what is to be predicted of them.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, or array-like, of n rows
+            All columns of an array of numbers are numbers.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows; only their ratios count.
+        """
+        index = np.asarray(as_table(X).index)
+        auto = isinstance(self.n_neighbors, str) and self.n_neighbors == "auto"
+        if not auto and (k := as_count(self.n_neighbors, "n_neighbors")) >= len(index):
+            others = f"a row has only {len(index) - 1} others"
+            raise InvalidInputError(f"{k} neighbours were asked for, but {others}.")
+        if y is None:
+            said = "estimator requires y to be passed, but the target y is None."
+            raise InvalidInputError(f"This {type(self).__name__} {said}")
+        estimator, target = self._estimator(), self._as_target(y)
+        if len(target) != len(index):
+            raise InvalidInputError(f"The table has {len(index)} rows, but y has {len(target)}.")
+        how: Any = {"max_categories": self.max_categories, "kinds": self.kinds, "drop": self.drop}
+        estimator._encoding = TableEncoder(**how)
+        estimator.fit(X, target, sample_weight)
+        learner, selection = getattr(estimator, "learner_", None), estimator.selection_
+        parts = terms_of(estimator.metric_)
+        learned = {
+            "geometry": estimator.metric_.geometry,
+            "curvatures": [float(part.curvature) for part, _ in parts],
+            "weights": [float(weight) for _, weight in parts],
+            "n_iter": int(getattr(learner, "n_iter_", 0)),
+            "n_rows": int(getattr(learner, "n_samples_learned_", len(index))),
+            "n_distinct": len(distinct_rows(estimator._given.X)[0]),
+            "selection": str(selection or ""),
+            "chosen": getattr(selection, "chosen", ""),
+        }
+        numbers = index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(index))
+        return self._take(estimator, learned, numbers)
+
+    def _estimator(self, **given: Any) -> Any:
+        """Return the estimator of encoded rows, with parameters of this one but for those given."""
+        values = cast(Any, self).get_params(deep=False) | given
+        if as_choice(values["weights"], "weights", VOTES) == "auto":
+            del values["weights"]
+        model = as_choice(values["model"], "model", ("auto", "neighbors", "kernel"))
+        kind = self._kernel if model == "kernel" else self._neighbors
+        return kind(**{name: values[name] for name in kind._get_param_names() if name in values})
+
+    def _as_target(self, y: Any) -> AnyArray:
+        if self.task == "number":
+            with naming("y"):
+                return cast(AnyArray, column_or_1d(check_numbers(y), warn=True))
+        classes, codes = encode_classes(y)
+        if len(classes) == len(codes) > 1:
+            raise InvalidInputError("Each class has one row only: there is nothing to learn.")
+        return classes[codes]
+
+    def _take(self, estimator: Any, learned: dict[str, Any], numbers: Ints) -> Self:
+        self.estimator_, self.learned_, self.row_numbers_ = estimator, learned, numbers
+        estimator._said = type(self).__name__
+        for name in ("encoder_", "metric_", "n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+        return self
+
+    def _fitted(self, X: Any) -> Any:
+        check_is_fitted(self, "estimator_")
+        if X is None:
+            raise InvalidInputError("X is None; expected a table.")
+        return self.estimator_
+
+    @property
+    def targets_(self) -> AnyArray:
+        """The class or number of each fitted row."""
+        target = self.estimator_._given.target
+        return cast(AnyArray, self.classes_[target] if self.task == "class" else target)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy of classes, or R² of numbers."""
+        return float(self._fitted(X).score(X, y, sample_weight))
+
+    def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[Floats, Ints]:
+        """Return the distances and positions of the nearest neighbours, nearest first."""
+        return cast(tuple[Floats, Ints], self._fitted(X).kneighbors(X, n_neighbors))
+
+    def explain(self, X: Any) -> list[TableExplanation]:
+        """Say why rows are predicted as they are: the rows that count, and why they are near.
+
+        As :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`, with ``rows`` and ``columns`` of
+        the fitted table, and ``missing``: which cells of the row were missing. For numbers
+        ``labels`` are those of the neighbours, and there are no classes.
+        """
+        estimator = self._fitted(X)
+        table = self.encoder_._table(X, type(self).__name__)
+        if isinstance(estimator, KERNELS):
+            rows = query_rows(estimator, table)
+            found = list(map(self._effects, rows, estimator.explain(table)))
+        elif self.task == "class":
+            found = estimator.explain(table)
+        else:
+            found = self._reasons(query_rows(estimator, table))
+        return [
+            TableExplanation(**vars(why) | {"rows": self.row_numbers_[why.rows]}, missing=missing)
+            for why, missing in zip(found, self.encoder_._is_missing(table), strict=True)
+        ]
+
+    def _effects(self, row: Floats, why: Any) -> Explanation:
+        """Explain a kernel machine by the rows with the largest effects; votes are signed."""
+        near, none = why.rows[:EXPLAINING_ROWS], np.empty(0)
+        rows = np.vstack([row, self.estimator_._given.X[near]])
+        query, *_ = seen = self.estimator_._seen_rows(rows)
+        far = self.metric_.distance(query, seen[1:], outside="inf")
+        votes = why.effects[: len(near)] / np.abs(why.effects).sum()
+        shares = (none, none) if why.probabilities is None else (why.probabilities, self.classes_)
+        of_rows: Any = (near, why.labels[: len(near)], far, votes, *self._columns(query, seen[1:]))
+        return Explanation(why.prediction, *shares, *of_rows)
+
+    def _columns(self, query: Floats, some: Floats) -> tuple[Floats, AnyArray]:
+        """Return the shares of columns in the distances of a row to some, and their names."""
+        shares = self.metric_.column_shares(np.broadcast_to(query, some.shape), some)
+        names, columns = self.estimator_._shares_by_column(shares)
+        return columns, names
+
+    def _reasons(self, rows: Floats) -> list[Explanation]:
+        """Explain means of numbers; a point of equal rows is named by the first of them."""
+        estimator, k, means = self.estimator_, self.estimator_.n_neighbors_, self.estimator_._table
+        found = estimator._searcher.nearest(rows, candidates_of(means.weights, k), self.n_jobs)
+        (weight, target), at = means.pooled, found.rows[:, :k]
+        votes = neighbor_weights(found.distances, k, means.weights, found.rows >= 0) * weight[at]
+        none, why = np.empty(0), []
+        for query, mine, far, vote in zip(rows, at, found.distances, votes, strict=True):
+            order = np.argsort(-vote, kind="stable")[: np.count_nonzero(vote)]
+            near = means.points.rows[mine[order]]
+            columns = self._columns(query, estimator._given.places[near])
+            vote, values = vote[order] / vote.sum(), target[mine[order], 0]
+            of_row = (vote @ values, none, none, near, values, far[order], vote, *columns)
+            why.append(Explanation(*of_row))
+        return why
+
+    def feature_weights(self) -> dict[str, float]:
+        """Return the share of each column in the distances, largest first; all 0 if no one helps."""
+        check_is_fitted(self, "estimator_")
+        estimator = self.estimator_
+        if isinstance(estimator, KERNELS):
+            shares = estimator.feature_weights()
+        else:
+            weights, rows = np.zeros(self.metric_.dimension), estimator._given.X
+            if self.metric_.distance(rows[:1], rows).any():
+                weights = self.metric_.feature_weights(rows)
+            shares = estimator._column_shares(weights)
+        pairs = sorted(zip(self.encoder_.columns_, shares, strict=True), key=lambda pair: -pair[1])
+        return {column.name: float(share) for column, share in pairs if column.kind != "unused"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
 
 
 class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
@@ -29,8 +259,8 @@ default="auto"
         "mixed" adds an elliptic and a hyperbolic distance.
     weights : {"auto", "local", "linear", "uniform", "distance"}, default="auto"
         Weight of a vote: 1 ("uniform"), 1/d_i ("distance"), 1 - d_i/d_{k+1} ("linear"), or that
-        with distances divided by the root of each row's distance to its fifth nearest ("local").
-        "auto" is "local".
+        with distances divided by the root of each row's distance to its fifth nearest ("local",
+        "auto").
     max_categories : int, default=20
         Largest number of encoded columns of one column of categories; the rarest share one.
     kinds : mapping of str to str, optional
@@ -59,9 +289,8 @@ default="auto"
     metric_ : CurvedMetric, MixedMetric or ProductMetric
         On the encoded columns.
     learned_ : dict
-        "geometry" of the metric, "curvatures" and "weights" of its parts, "n_iter", "n_rows"
-        (distinct rows it was learned from) of "n_distinct", "selection" (what was tried on held-out
-        rows) and "chosen" of it.
+        "geometry" of the metric, "curvatures" and "weights" of its parts, "n_iter", "n_rows" of
+        "n_distinct" that taught it, "selection" (what held-out rows tried) and what was "chosen".
     row_numbers_ : ndarray of int
         Row of each neighbour in the fitted table: its index, or its position, from 0.
     n_features_in_ : int
@@ -75,23 +304,15 @@ default="auto"
     >>> table, y = load_wine(as_frame=True, return_X_y=True)
     >>> model = TableClassifier(geometry="elliptic").fit(table[::2], y[::2])
     >>> rest = table[1::2]
-    >>> model.score(rest, y[1::2]) > 0.9, model.learned_["n_rows"]
-    (True, 89)
-    >>> model.predict(rest).shape, model.predict_proba(rest).shape
-    ((89,), (89, 3))
-    >>> distances, rows = model.kneighbors(rest, n_neighbors=5)
-    >>> why = model.explain(rest[:1])[0]
+    >>> model.score(rest, y[1::2]) > 0.9, model.predict(rest).shape, model.predict_proba(rest).shape
+    (True, (89,), (89, 3))
+    >>> why, (distances, rows) = model.explain(rest[:1])[0], model.kneighbors(rest, n_neighbors=5)
     >>> len(why.names), round(sum(model.feature_weights().values()), 9)
     (13, 1.0)
     """
 
     task = "class"
-
-    def _as_target(self, y: Any) -> AnyArray:
-        classes, codes = encode_classes(y)
-        if len(classes) == len(codes) > 1:
-            raise InvalidInputError("Each class has one row only: there is nothing to learn.")
-        return classes[codes]
+    _neighbors, _kernel = CurvedKNeighborsClassifier, CurvedKernelClassifier
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each row of a table."""
@@ -150,44 +371,34 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     >>> model = TableRegressor().fit(table[::2], price[::2])
     >>> model.score(table[1::2], price[1::2]) > 0.9
     True
-    >>> why = model.explain(table[:1])[0]
-    >>> bool(np.isclose(why.prediction, model.predict(table[:1])[0])), why.names.tolist()
-    (True, ['size', 'town'])
-    >>> distances, rows = model.kneighbors(table[:1], n_neighbors=5)
-    >>> model.targets_[rows].shape, len(model.feature_weights())
-    ((1, 5), 2)
+    >>> why, (distances, rows) = model.explain(table[:1])[0], model.kneighbors(table[:1], 5)
+    >>> bool(np.isclose(why.prediction, model.predict(table[:1])[0])), list(model.feature_weights())
+    (True, ['town', 'size'])
     >>> low, high = TableRegressor(model="kernel").fit(table, price).predict_interval(table[:1])
     >>> bool(low[0] < price[0] < high[0])
     True
     """
 
     task = "number"
-
-    def _as_target(self, y: Any) -> AnyArray:
-        with naming("y"):
-            return cast(AnyArray, column_or_1d(check_numbers(y), warn=True))
+    _neighbors, _kernel = CurvedKNeighborsRegressor, CurvedKernelRegressor
 
     @property
     def has_std(self) -> bool:
         """Whether `predict` can return standard deviations, as `model` decides."""
-        return "return_std" in inspect.signature(self.estimator_.predict).parameters
+        return isinstance(self.estimator_, KERNELS)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the number of each row of a table, and its standard deviation if asked for.
-
-        Means of neighbours have none; see ``has_std``.
-        """
-        if return_std and not self.has_std:
-            raise InvalidInputError(
-                "return_std=True needs a model with standard deviations; neighbours have none."
-            )
-        return self._fitted(X).predict(X, **({"return_std": True} if return_std else {}))
+        """Return the number of each row, and its standard deviation if asked for (``has_std``)."""
+        estimator = self._fitted(X)
+        if not return_std:
+            return estimator.predict(X)
+        if not self.has_std:
+            said = "needs a model with standard deviations; neighbours have none."
+            raise InvalidInputError(f"return_std=True {said}")
+        return estimator.predict(X, return_std=True)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the ends of intervals that hold a new number with a given probability.
-
-        As :meth:`cayleyklein.CurvedKernelRegressor.predict_interval`; only with model="kernel".
-        """
+        """Return ends of intervals that hold a new number with probability `level`, of kernels."""
         if not self.has_std:
             raise InvalidInputError('Neighbours give no intervals; take model="kernel".')
         return cast(tuple[Floats, Floats], self.estimator_.predict_interval(X, level))

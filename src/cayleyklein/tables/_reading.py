@@ -1,8 +1,8 @@
 """Read CSV, TSV, Parquet, JSON and Excel files, packed or not, a piece at a time.
 
 PyArrow splits text into cells, and every cell stays text: what a column holds is decided for the
-whole column, in `_columns`, never for the piece at hand. (Its JSON reader decides by the first
-piece and fails at a number among texts; that of pandas loses the last digits of floats.)
+whole column, in `columns.formats`, never for the piece at hand. (Its JSON reader decides by the
+first piece and fails at a number among texts; that of pandas loses the last digits of floats.)
 """
 
 import bz2
@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import itertools
+import json
 import lzma
 import re
 import shutil
@@ -18,29 +19,23 @@ import tempfile
 import warnings
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
 from cayleyklein._validation import as_path, as_real, as_text, as_texts, expect, require
+from cayleyklein.columns import formats, uses
 from cayleyklein.columns.cells import without_blanks
-from cayleyklein.columns.formats import typed
-from cayleyklein.columns.uses import HEADER_ADVICE
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._records import (
-    PIECE_ROWS,
-    check_names,
-    json_frames,
-    names_of_columns,
-    workbook_frames,
-)
 from cayleyklein.tables.atomic import check_readable
 
 TableFile = str | Path | IO[bytes]
-ReadProgress = Callable[[int, int], Any]
+PIECE_ROWS = 1 << 16  # rows at a time
 BLOCK_BYTES = 1 << 22  # bytes of text parsed at a time; also the longest line
 DELIMITERS = (",", ";", "\t", "|")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 JSON_START = re.compile(rb"\s*(\{\s*\"|\[\s*\{)")
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
 # How to open a file that starts with these bytes.
@@ -51,18 +46,13 @@ NO_TABLES = {  # why a file that starts with these bytes is not read
     b"\xd0\xcf\x11\xe0": "is an old Excel workbook; save it as .xlsx or CSV",
 }
 # A NotImplementedError is that of an unknown way of packing.
-DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, OSError)
 
 
 def read_table(
-    source: TableFile,
-    *,
-    text: Collection[str] = (),
-    header: bool = True,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    skip_rows: int = 0,
-) -> Any:
+    source: TableFile, *, text: Collection[str] = (), header: bool = True,
+    delimiter: str | None = None, encoding: str | None = None, skip_rows: int = 0,
+) -> Any:  # fmt: skip
     r"""Read a table: numbers as floats, dates as timestamps, anything else as text.
 
     Parameters
@@ -104,20 +94,16 @@ def read_table(
     0  1250.5   blue
     1     NaN    red
     """
-    keep, how = as_texts(text, "text"), {"encoding": encoding, "skip_rows": skip_rows}
-    pieces = iter_table(source, header=header, delimiter=delimiter, **how)  # type: ignore[arg-type]
-    return typed(require("pandas", "cli").concat(list(pieces)), keep)
+    how: Any = {"delimiter": delimiter, "encoding": encoding, "skip_rows": skip_rows}
+    keep, pieces = as_texts(text, "text"), iter_table(source, header=header, **how)
+    return formats.typed(require("pandas", "cli").concat(list(pieces)), keep)
 
 
 def iter_table(
-    source: TableFile,
-    *,
-    header: bool = True,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    skip_rows: int = 0,
-    progress: ReadProgress | None = None,
-) -> Iterator[Any]:
+    source: TableFile, *, header: bool = True, delimiter: str | None = None,
+    encoding: str | None = None, skip_rows: int = 0,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Iterator[Any]:  # fmt: skip
     r"""Yield a table in pieces of a few MB, so that it can be larger than memory.
 
     Parameters
@@ -163,47 +149,11 @@ def iter_table(
             f"'utf-8', 'cp1252' or 'latin-1'."
         ) from error
     expect(as_real(skip_rows, "skip_rows") >= 0, "skip_rows", skip_rows, "a number of lines")
-    given = {"header": header, "delimiter": delimiter, "encoding": encoding}
-    return _pieces(source, progress, skip_rows=int(skip_rows), **given)
+    return _pieces(source, progress, header, delimiter, encoding, int(skip_rows))
 
 
-def _pieces(source: Any, progress: ReadProgress | None, **options: Any) -> Iterator[Any]:
-    pandas = require("pandas", "cli")
-    start = 0
-    with _opened(source) as (raw, name, size):
-        for piece in _frames(raw, name, options):
-            piece.index = pandas.RangeIndex(start, start + len(piece))
-            start += len(piece)
-            if progress is not None:
-                progress(min(raw.tell(), size), size)
-            if len(piece):
-                yield piece.apply(without_blanks)
-    if not start:
-        raise InvalidInputError(f"{name} has a line of column names, but no rows.")
-
-
-def _frames(raw: IO[bytes], name: str, options: dict[str, Any]) -> Iterator[Any]:
-    start = raw.read(4)
-    if start == b"PAR1":
-        batches: Iterator[Any] = _parquet(raw, name)
-    else:
-        with _unpacking(name):
-            plain = _unpacked(raw, name)
-            if plain is None:
-                yield from workbook_frames(raw, name, options["header"], options["skip_rows"])
-                return
-            is_json = JSON_START.match(plain.read(1 << 12).removeprefix(codecs.BOM_UTF8))
-        if is_json:
-            yield from json_frames(plain, name)
-            return
-        batches = _csv(plain, name, **options)
-    for batch in batches:
-        yield batch.replace_schema_metadata().to_pandas()
-
-
-@contextmanager
-def _opened(source: Any) -> Iterator[tuple[IO[bytes], str, int]]:
-    """Open a file that is not empty; yield it at its start, with its name and size."""
+def _pieces(source: Any, progress: Any, *options: Any) -> Iterator[Any]:
+    pandas, start = require("pandas", "cli"), 0
     with ExitStack() as stack:
         raw, name = source, str(getattr(source, "name", "the table"))
         if isinstance(source, Path):
@@ -213,45 +163,60 @@ def _opened(source: Any) -> Iterator[tuple[IO[bytes], str, int]]:
             pipe, raw = raw, stack.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(pipe, raw)
         size = raw.seek(0, io.SEEK_END)
-        raw.seek(0)
         if not size:
             raise InvalidInputError(f"{name} is empty; a table starts with a line of column names.")
-        yield raw, name, size
+        try:
+            for piece in _frames(raw, name, *options):
+                piece.index = pandas.RangeIndex(start, start + len(piece))
+                start += len(piece)
+                if progress is not None:
+                    progress(min(raw.tell(), size), size)
+                if len(piece):
+                    yield piece.apply(without_blanks)
+        except DAMAGED as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # an error of the disk
+            said = f"{name} is damaged, and cannot be unpacked: {error}."
+            raise InvalidInputError(said) from error
+    if not start:
+        raise InvalidInputError(f"{name} has a line of column names, but no rows.")
 
 
-@contextmanager
-def _unpacking(name: str) -> Iterator[None]:
-    try:
-        yield
-    except (*DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # an error of the disk
-        raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
-
-
-def _unpacked(raw: IO[bytes], name: str) -> Any:
-    """Return a file of text, or None for an Excel workbook."""
+def _frames(
+    raw: IO[bytes], name: str, header: bool, delimiter: str | None, encoding: str | None, skip: int
+) -> Iterator[Any]:
     raw.seek(0)
     start = raw.read(8)
     raw.seek(0)
     if start[:4] in NO_TABLES:
         raise InvalidInputError(f"{name} {NO_TABLES[start[:4]]}.")
+    plain: Any = next((way(raw) for magic, way in PACKED.items() if start.startswith(magic)), raw)
     if start.startswith(b"PK\x03\x04"):
         archive = zipfile.ZipFile(raw)
         members = [m for m in archive.namelist() if not m.endswith("/") and "__MACOSX" not in m]
         if "xl/workbook.xml" in members:
-            return None
+            yield from _workbook(raw, name, header, skip)
+            return
         if len(members) != 1:
             said = f"{name} holds {len(members)} files"
             raise InvalidInputError(f"{said}; expected a zip archive of one table.")
         if archive.getinfo(members[0]).flag_bits & 1:
             raise InvalidInputError(f"{name} is encrypted; unpack it first.")
-        return archive.open(members[0])
-    return next((way(raw) for magic, way in PACKED.items() if start.startswith(magic)), raw)
+        plain = archive.open(members[0])
+    if start[:4] == b"PAR1":
+        batches = _parquet(raw, name)
+    elif JSON_START.match(plain.read(1 << 12).removeprefix(codecs.BOM_UTF8)):
+        yield from _json(plain, name)
+        return
+    else:
+        batches = _csv(plain, name, header, delimiter, encoding, skip)
+    for batch in batches:
+        yield batch.replace_schema_metadata().to_pandas()
 
 
 def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
     """Decode all the bytes; return the encoding that they have, and whether quotes are odd."""
+    plain.seek(0)
     wide = plain.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     guesses = ["utf-16"] if wide else ["utf-8-sig", "cp1252", "latin-1"]
     candidates = guesses if given is None else [given]
@@ -303,15 +268,12 @@ def _csv(
     plain: Any, name: str, header: bool, delimiter: str | None, encoding: str | None, skip_rows: int
 ) -> Iterator[Any]:
     arrow, reading = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
-    with _unpacking(name):
-        plain.seek(0)
-        found, odd_quotes = _encoding_of(plain, name, encoding)
-        names, mark, n_lines = _header(plain, name, header, delimiter, found, skip_rows)
-        plain.seek(0)
-    found = "utf8" if found == "utf-8-sig" else found
+    found, odd_quotes = _encoding_of(plain, name, encoding)
+    names, mark, n_lines = _header(plain, name, header, delimiter, found, skip_rows)
+    plain.seek(0)
     lines = reading.ReadOptions(
         use_threads=False, block_size=BLOCK_BYTES, column_names=names, skip_rows=n_lines,
-        encoding=found,
+        encoding="utf8" if found == "utf-8-sig" else found,
     )  # fmt: skip
     split = reading.ParseOptions(delimiter=mark, newlines_in_values=True)
     texts = reading.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()))
@@ -335,7 +297,7 @@ def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> Inv
         how = "more" if given > width else "fewer"
         message = (
             f"line {line} has {given} cells, {how} than the {width} names in the first line; quote "
-            f"cells that hold {delimiter!r}, and give every row as many cells. {HEADER_ADVICE}"
+            f"cells that hold {delimiter!r}, and give every row as many cells. {uses.HEADER_ADVICE}"
         )
     elif "straddl" in message or "out of sync" in message:
         message = f"it has a line of more than {BLOCK_BYTES:,} bytes, or a quote that stays open."
@@ -351,3 +313,78 @@ def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
         yield from file.iter_batches(batch_size=PIECE_ROWS)
     except (arrow.ArrowException, OSError, UnicodeError) as error:
         raise InvalidInputError(f"{name} cannot be read as a Parquet file: {error}.") from error
+
+
+def names_of_columns(cells: list[str], name: str, header: bool) -> list[str]:
+    if not header:
+        return [f"x{number}" for number in range(1, len(cells) + 1)]
+    check_names(cells, name)
+    return [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
+
+
+def check_names(cells: list[str], name: str) -> None:
+    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
+    written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may name columns
+    if len(numbers) == len(cells) or (written and len(numbers) >= max(len(cells) - 1, 1)):
+        raise InvalidInputError(
+            f"{name} starts with numbers, {', '.join(cells[:3])}, … : a first line with the names "
+            f"of the columns is required."
+        )
+    twice = [repr(cell) for cell, count in Counter(filter(None, cells)).items() if count > 1]
+    if twice:
+        named = ", ".join(twice[:12])
+        raise InvalidInputError(f"{name} has more than one column named {named}; rename them.")
+
+
+def _json(plain: Any, name: str) -> Iterator[Any]:
+    """Yield the records of JSON lines, or of one list, with the columns of all of them."""
+    pandas, names = require("pandas", "cli"), dict[str, None]()
+    for record in _records(plain, name):
+        names |= dict.fromkeys(record)
+    check_names([key.strip() for key in names], name)
+    records = _records(plain, name)
+    while some := list(itertools.islice(records, PIECE_ROWS)):
+        yield pandas.DataFrame(some, columns=list(names))
+
+
+def _records(plain: Any, name: str) -> Iterator[dict[str, Any]]:
+    plain.seek(0)
+    text = io.TextIOWrapper(plain, encoding="utf-8-sig")
+    number = 1
+    try:
+        if text.read(1 << 12).lstrip().startswith("["):
+            text.seek(0)
+            records: Any = json.load(text)
+        else:
+            text.seek(0)
+            records = (json.loads(line) for line in text if line.strip())
+        for number, record in enumerate(records, start=1):
+            if not isinstance(record, dict):
+                raise InvalidInputError(f"{name}: JSON of row {number} is not an object of cells.")
+            yield record
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        said = "expected an object of cells in each line, or one list of them"
+        raise InvalidInputError(f"{name} is JSON that cannot be read: {error}; {said}.") from error
+    finally:
+        text.detach()
+
+
+def _workbook(raw: IO[bytes], name: str, header: bool, skip_rows: int) -> Iterator[Any]:
+    """Yield the rows of the first sheet of an Excel workbook that is not empty."""
+    pandas, _ = require("pandas", "cli"), require("openpyxl", "excel")
+    given = {"sheet_name": None, "header": None, "dtype": object, "skiprows": skip_rows}
+    try:
+        sheets = pandas.read_excel(raw, engine="openpyxl", **given)
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise InvalidInputError(f"{name} is a workbook that cannot be read: {error}.") from error
+    filled = {title: sheet.dropna(how="all") for title, sheet in sheets.items() if sheet.size}
+    if not filled:
+        raise InvalidInputError(f"{name} is a workbook without cells.")
+    title, rows = next(iter(filled.items()))
+    if len(filled) > 1:
+        said = f"{name} has {len(filled)} sheets, and {title!r} is read"
+        warnings.warn(f"{said}; save another as a file of its own.", stacklevel=2)
+    cells = rows.iloc[0].fillna("").astype("str").str.strip().tolist()
+    yield rows.iloc[int(header) :].set_axis(names_of_columns(cells, name, header), axis=1)
