@@ -9,7 +9,6 @@ encoder of a table; models are made of them by the public constructors, which ch
 import io
 import json
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,8 +91,7 @@ def save_model(model: Any, path: str | Path) -> None:
         raise InvalidInputError(f"{said}; expected a TableClassifier or a TableRegressor.")
     if not hasattr(model, "estimator_"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
-    state = state_of(model)
-    note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
+    state, note = state_of(model), {"version": FORMAT_VERSION, "cayleyklein": __version__}
     with writing(path) as temporary:
         with temporary.open("wb") as file:
             skops.dump(state, file)
@@ -107,12 +105,7 @@ def load_model(path: str | Path) -> TableModel:
     Parameters
     ----------
     path : str or Path
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is not a model, is damaged, is of another version, or holds a type that is not
-        trusted.
+        Not a model, damaged, of another version or with a type that is not trusted: an error.
 
     Examples
     --------
@@ -151,13 +144,14 @@ def check_contents(archive: bytes, path: Path) -> None:
             if type(version) is not int or version < 1:
                 raise ValueError(f"its version is {version!r}")
             if version != FORMAT_VERSION:
-                newer = version > FORMAT_VERSION
-                raise InvalidInputError(
-                    f"{path} has format version {version}, {'newer' if newer else 'older'} than "
-                    f"{FORMAT_VERSION}, which cayleyklein {__version__} reads; "
-                    f"{'update cayleyklein' if newer else 'fit the model again'}."
-                )
-            nodes = list(dicts(json.loads(file.read("schema.json"))))
+                age, remedy = "older", "fit the model again"
+                if version > FORMAT_VERSION:
+                    age, remedy = "newer", "update cayleyklein"
+                reads = f"{FORMAT_VERSION}, which cayleyklein {__version__} reads"
+                said = f"{path} has format version {version}, {age} than {reads}"
+                raise InvalidInputError(f"{said}; {remedy}.")
+            nodes: list[dict[str, Any]] = []  # every object of the schema
+            json.loads(file.read("schema.json"), object_hook=nodes.append)
         files = [node["file"] for node in nodes if isinstance(node.get("file"), str)]
         found = {
             (str(node["__loader__"]), f"{node['__module__']}.{node['__class__']}")
@@ -173,21 +167,8 @@ def check_contents(archive: bytes, path: Path) -> None:
     for loader, name in sorted(found):
         # a CachedNode refers to a node that is checked where it stands
         if loader != "CachedNode" and name not in ALLOWED.get(loader, ()):
-            raise InvalidInputError(
-                f"{path} is refused: it holds {name} ({loader}), which is not a type of a model. "
-                f"Nothing in it was run."
-            )
-
-
-def dicts(schema: Any) -> Iterator[dict[str, Any]]:
-    todo = [schema]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, dict):
-            yield item
-            todo.extend(item.values())
-        elif isinstance(item, list):
-            todo.extend(item)
+            said = f"it holds {name} ({loader}), which is not a type of a model"
+            raise InvalidInputError(f"{path} is refused: {said}. Nothing in it was run.")
 
 
 def parameters_of(model: Any) -> State:
@@ -197,10 +178,9 @@ def parameters_of(model: Any) -> State:
         try:
             json.dumps(values[name])
         except TypeError as error:
-            raise InvalidInputError(
-                f"{name} is a {type(value).__name__}, which no file can hold safely; set it to a "
-                f"number, a text or None before saving."
-            ) from error
+            said = f"{name} is a {type(value).__name__}, which no file can hold safely"
+            remedy = "set it to a number, a text or None before saving."
+            raise InvalidInputError(f"{said}; {remedy}") from error
     return values
 
 
@@ -222,7 +202,6 @@ def metric_state(metric: Any) -> State:
 def state_of(model: TableModel) -> State:
     given, is_class = model.estimator_._given, model.task == "class"
     is_kernel = isinstance(model.estimator_, KERNELS)
-    cells = getattr(model, "target_cells_", CellFormat())
     return {
         "task": model.task,
         "parameters": parameters_of(model),
@@ -238,7 +217,7 @@ def state_of(model: TableModel) -> State:
         "learned": model.learned_,
         "row_numbers": np.asarray(model.row_numbers_),
         "target": getattr(model, "target_", None),
-        "target_cells": cells,
+        "target_cells": getattr(model, "target_cells_", CellFormat()),
     }
 
 
@@ -259,9 +238,8 @@ def model_of(state: State) -> TableModel:
         estimator = model._estimator(**votes).fit(state["rows"], targets, state["weights"])
     else:
         estimator = model._estimator(model="kernel")
-        rows = GivenRows.read(
-            estimator, state["rows"], targets, state["weights"], numeric=state["task"] == "number"
-        )
+        given, numeric = (state["rows"], targets, state["weights"]), state["task"] == "number"
+        rows = GivenRows.read(estimator, *given, numeric=numeric)
         rows = replace(rows, searched=state["searched"])
         restore_kernel(estimator, state["kernel"], rows, metric)
     if not isinstance(encoder, TableEncoder):

@@ -222,7 +222,7 @@ class TablePredictor(EstimatorCard):
         return why
 
     def feature_weights(self) -> dict[str, float]:
-        """Return the share of each column in the distances, largest first; all 0 if no one helps."""
+        """Return the share of each column in the distances, largest first; all 0 if none helps."""
         check_is_fitted(self, "estimator_")
         estimator = self.estimator_
         if isinstance(estimator, KERNELS):

@@ -66,15 +66,12 @@ def _is_quantity(words: Any, name: str) -> bool:
     kind, numbers = quantities(words)
     if len(numbers) <= FEW_CLASSES:
         return False
-    counted = np.array_equal(numbers - numbers[0], np.arange(len(numbers))) and numbers[0] in (0, 1)
-    if kind == "number" and counted and words.value_counts().min() >= ROWS_PER_CLASS:
-        return False
     if kind == "date":
-        raise InvalidInputError(
-            f"Column {name!r} holds {len(numbers)} distinct dates, neither classes nor numbers; "
-            f"choose another column, or take each date as a class (--task class)."
-        )
-    return True
+        said = f"Column {name!r} holds {len(numbers)} distinct dates, neither classes nor numbers"
+        remedy = "choose another column, or take each date as a class (--task class)."
+        raise InvalidInputError(f"{said}; {remedy}")
+    counted = np.array_equal(numbers - numbers[0], np.arange(len(numbers))) and numbers[0] in (0, 1)
+    return not (counted and words.value_counts().min() >= ROWS_PER_CLASS)
 
 
 def split_target(table: Any, target: str, *, task: str = "class") -> tuple[Any, AnyArray, int]:
@@ -102,10 +99,8 @@ def split_target(table: Any, target: str, *, task: str = "class") -> tuple[Any, 
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0], "kind": [1.0, 2.0, None]})
-    >>> split_target(table, "kind")[1:]
-    (array(['1', '2'], dtype=object), 1)
-    >>> split_target(table, "kind", task="number")[1:]
-    (array([1., 2.]), 1)
+    >>> split_target(table, "kind")[1:], split_target(table, "kind", task="number")[1:]
+    ((array(['1', '2'], dtype=object), 1), (array([1., 2.]), 1))
     """
     table = as_table(table)
     return TargetColumn.find(table, target, task).split(table)
