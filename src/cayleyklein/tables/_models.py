@@ -28,7 +28,7 @@ from cayleyklein.prediction import (
 )
 from cayleyklein.prediction.votes import candidates_of, neighbor_weights
 
-VOTES = ("auto", "local", "linear", "uniform", "distance")
+VOTE_WEIGHTS = ("auto", "local", "linear", "uniform", "distance")
 KERNELS = (CurvedKernelClassifier, CurvedKernelRegressor)
 EXPLAINING_ROWS = 15  # rows with the largest effects that explain a kernel machine
 
@@ -124,7 +124,7 @@ class TablePredictor(EstimatorCard):
     def _estimator(self, **given: Any) -> Any:
         """Return the estimator of encoded rows, with parameters of this one but for those given."""
         values = cast(Any, self).get_params(deep=False) | given
-        if as_choice(values["weights"], "weights", VOTES) == "auto":
+        if as_choice(values["weights"], "weights", VOTE_WEIGHTS) == "auto":
             del values["weights"]
         model = as_choice(values["model"], "model", ("auto", "neighbors", "kernel"))
         kind = self._kernel if model == "kernel" else self._neighbors
