@@ -80,8 +80,7 @@ class Ellipsoid(Frozen, ConvexBody):
     Parameters
     ----------
     center : array-like of shape (d,)
-    matrix : array-like of shape (d, d)
-        Symmetric; positive definite unless the ellipsoid is a cylinder.
+    matrix : array-like of shape (d, d), positive definite, or semi-definite of a cylinder
     radius : float, default=1.0
 
     Examples
@@ -127,9 +126,8 @@ class Ellipsoid(Frozen, ConvexBody):
     @property
     def semi_axes(self) -> Floats:
         """Lengths of the semi-axes, longest first; inf along a cylinder."""
-        eigenvalues = np.maximum(np.linalg.eigvalsh(self.matrix), 0.0)
         with np.errstate(divide="ignore"):
-            return np.asarray(self.radius / np.sqrt(eigenvalues))
+            return np.asarray(self.radius / np.sqrt(np.linalg.eigvalsh(self.matrix).clip(0.0)))
 
     @property
     def dimension(self) -> int:
@@ -146,19 +144,18 @@ class Ellipsoid(Frozen, ConvexBody):
         x, u, scale = unit_rays(self, points, directions)
         z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
         vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)
-        norm = np.linalg.norm(z, axis=-1)
+        norm, outwards = np.linalg.norm(z, axis=-1), zv > 0
         slack = (1 - norm) * (1 + norm)
         root = np.sqrt(zv * zv + vv * slack)
         # (root - zv) / vv, or the same where that would cancel
-        outwards = zv > 0
         times = np.where(outwards, slack, root - zv) / np.where(outwards, root + zv, vv)
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
             return np.asarray(times / scale)
 
     def to_euclidean(self, points: ArrayLike) -> Floats:
         """Map points to coordinates where the ellipsoid is the unit ball: L'(x - center)/radius."""
-        t = checks.as_points(points, "points", self.dimension) - self.center
-        return np.asarray(t @ self.factor.T / self.radius)
+        away = checks.as_points(points, "points", self.dimension) - self.center
+        return np.asarray(away @ self.factor.T / self.radius)
 
     def from_euclidean(self, y: ArrayLike) -> Floats:
         """Return the inverse of :meth:`to_euclidean`."""
@@ -180,10 +177,8 @@ class Ball(Frozen):
 
     Parameters
     ----------
-    center : array-like of shape (d,)
-        Inside the domain.
-    radius : float
-        ≥ 0.
+    center : array-like of shape (d,), inside the domain
+    radius : float, ≥ 0
     metric : CurvedMetric
 
     Examples
@@ -245,9 +240,9 @@ class Ball(Frozen):
                 f"A ball of radius {r:g} is not an ellipsoid but {shape}; contains() tests points."
             )
         z, s_cc = self.metric._inside(self.center, "center")
-        form, one = float(s_cc), 1.0
+        form = float(s_cc)
         if K > 0:
-            sin, cos = float(sine(r, K)), float(cosine(r, K))
+            sin, cos, one = float(sine(r, K)), float(cosine(r, K)), 1.0
             reach = K * sin * float(np.linalg.norm(z))
             D = (cos - reach) * (cos + reach)
         else:  # s/C, 1, 1/C² and D/C² in place of s, C, 1 and D

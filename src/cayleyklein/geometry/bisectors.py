@@ -36,7 +36,7 @@ class Hyperplane(NamedTuple):
 
     @property
     def homogeneous(self) -> AnyFloats:
-        """Homogeneous vectors (normal, offset), as used with the dual absolute."""
+        """Homogeneous vectors (normal, offset)."""
         return np.concatenate([self.normal, np.asarray(self.offset)[..., None]], axis=-1)
 
     def evaluate(self, x: ArrayLike) -> AnyFloats:

@@ -66,8 +66,7 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     ['klein', 'conformal', 'sphere']
     """
     refuse_chart(chart, sign)
-    dtype = checks.float_dtype(w)
-    w = checks.as_points(w, "w")
+    w, dtype = checks.as_points(w, "w"), checks.float_dtype(w)
     with np.errstate(over="ignore"):
         checks.refuse_overflow(np.isfinite(_sqnorm(w)) | (sign <= 0), "‖w‖²", "w")
     form = _form(w, sign)
@@ -206,10 +205,8 @@ def position_error(y: Floats, chart: str, sign: int, eps: float = rounding.EPSIL
     """Return how far rounding by eps, relative to ‖y‖, may move points, in units of 1/√|K|."""
     if sign >= 0:
         return np.full(y.shape[:-1], eps)
-    if chart == "hyperboloid":
-        return eps * norms(y[..., :-1])
-    if chart == "half_space":
-        return eps * norms(y) / y[..., -1]
+    if chart in ("hyperboloid", "half_space"):
+        return eps * (norms(y[..., :-1]) if chart == "hyperboloid" else norms(y) / y[..., -1])
     form = np.maximum(y[..., -1] ** 2 if chart == "hemisphere" else _form(y, sign), eps**2)
     return np.asarray((2 if chart in ("conformal", "poincare") else 1) * eps / form)
 

@@ -31,8 +31,7 @@ def coordinates(x: Floats, factor: Floats, center: Floats | float) -> Floats:
 def map_rows(matrix: Floats, x: Floats) -> Floats:
     """Return Lx of points (…, d), L (r, d) or diagonal (d,), the same to the last bit in any array.
 
-    BLAS rounds a row by the size of the product that it is part of; here all have one size. Equal
-    points are then mapped to equal ones, and so are equally far from every other point.
+    BLAS rounds a row by the size of its product. Here all have one: equal points stay equal.
     """
     if matrix.ndim == 1:
         return np.multiply(x, matrix, order="C")
@@ -106,10 +105,9 @@ def lift_points(z: Floats, K: float) -> tuple[Floats, Floats, Floats]:
 def euclidean_coordinates(z: Floats, K: float) -> Floats:
     """Return coordinates (n, r) or (n, r + 1) for Euclidean methods.
 
-    K = 0: z. K > 0: the lift (u, √K h) on a sphere, whose Euclidean distance is the chord, so that
-    it has the order of d. K < 0: tangent coordinates at the centre (the log map), which keep
-    distances to the centre and only approximate the others; no finite Euclidean map keeps their
-    order. Points on or outside a hyperbolic boundary are put just inside it.
+    K = 0: z. K > 0: the lift (u, √K h) on a sphere, whose Euclidean distance is the chord, of the
+    order of d. K < 0: the log map at the centre, which keeps distances to the centre only; points
+    on or outside the boundary are put just inside it. No Euclidean map keeps the order of d there.
     """
     if K == 0:
         return z

@@ -40,8 +40,7 @@ def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpac
     rows, shares = _weighted_rows(X, weights, metric)
     if metric.curvature > 0:
         _refuse_wide(rows, metric)
-    away = rows - rows[0]
-    away /= np.abs(away).max() or 1.0
+    away = (rows - rows[0]) / (np.abs(rows - rows[0]).max() or 1.0)
     spread = np.linalg.svd(away, compute_uv=False)
     if len(spread) > 1 and spread[1] > COLLINEAR * spread[0]:
         return _minimise(rows, shares, metric, power=1)
@@ -52,9 +51,8 @@ def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpac
     tied = below[order == first][0] <= len(rows) * EPSILON
     if tied and others and along[others[0]] > along[first]:
         raise NotRepresentableError(
-            f"X lies on one line with half of the weight on each side: every point between "
-            f"{rows[first].tolist()} and {rows[others[0]].tolist()} is a median. Change the "
-            f"weights, or take frechet_mean."
+            f"X lies on one line, half of the weight on each side: every point between "
+            f"{rows[first].tolist()} and {rows[others[0]].tolist()} is a median; take frechet_mean."
         )
     return np.array(rows[first])
 
@@ -77,10 +75,7 @@ def _weighted_rows(
 
 
 def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> Floats:
-    """Return the least Σ w dᵖ/p by Newton's method, for p = 1 with a look at the nearest point.
-
-    Where x is one of the points, that term of p = 1 holds it back by its weight.
-    """
+    """Return the least Σ w dᵖ/p; for p = 1 a point of the rows holds x back by its weight."""
 
     def distances_to(x: Floats) -> Floats:
         return distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise") / unit
@@ -90,7 +85,7 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     unit = float(distances_to(x).max()) or 1.0  # squares may under- or overflow
     d, last = distances_to(x), math.inf
     for _ in range(MAX_STEPS):
-        if power == 1 and d.min() > 0:
+        if power == 1 and d.min() > 0:  # it may be the nearest point
             nearest = rows[d.argmin()]
             there = distances_to(nearest)
             x, d = (nearest, there) if shares @ there <= shares @ d else (x, d)
@@ -109,9 +104,8 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
             tangent = np.tan(t) if metric.curvature > 0 else np.tanh(t)
             c = np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
             bend = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
-            newton = np.linalg.solve(
-                (v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g)), pull
-            )
+            hessian = (v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g))
+            newton = np.linalg.solve(hessian, pull)
             step = newton if newton @ g @ pull > 0 else step
         for _ in range(60):
             try:
@@ -130,10 +124,9 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
 
 
 def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
-    z, s = metric._inside(rows, "X")
-    unit = math.sqrt(metric.curvature)
-    points = lift(unit * z, s)
-    center, radius = points.mean(axis=0), math.pi
+    unit, (z, s) = math.sqrt(metric.curvature), metric._inside(rows, "X")
+    points, radius = lift(unit * z, s), math.pi
+    center = points.mean(axis=0)
     for step in range(BALL_STEPS):
         chord = norms(points - center / np.linalg.norm(center))
         radius = min(radius, 2 * math.asin(min(chord.max() / 2, 1.0)))
@@ -141,7 +134,6 @@ def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
             return
         center = center + (points[chord.argmax()] - center) / (step + 2)
     raise NotRepresentableError(
-        f"X lies in a ball of radius {radius / unit:.4g}, and in no much smaller one. An elliptic "
-        f"median is known to be unique for radii below π/(4√K) = {math.pi / 4 / unit:.4g} only; "
-        f"take frechet_mean."
+        f"X needs a ball of radius {radius / unit:.4g} or little less, but an elliptic median is "
+        f"unique for radii below π/(4√K) = {math.pi / 4 / unit:.4g} only; take frechet_mean."
     )

@@ -42,9 +42,7 @@ def split(a: Floats) -> Pair:
 
 def two_product(a: Floats, b: Floats) -> Pair:
     """Return p, e with p = fl(a b) and p + e = a b exactly."""
-    p = a * b
-    a_high, a_low = split(a)
-    b_high, b_low = split(b)
+    p, (a_high, a_low), (b_high, b_low) = a * b, split(a), split(b)
     return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
@@ -58,11 +56,10 @@ def total(terms: Pair) -> Pair:
     high, low = terms
     while high.shape[-1] > 1:
         half = high.shape[-1] // 2
-        odd_high, odd_low = high[..., 2 * half :], low[..., 2 * half :]
-        high, error = two_sum(high[..., :half], high[..., half : 2 * half])
-        low = low[..., :half] + low[..., half : 2 * half] + error
-        high = np.concatenate([high, odd_high], axis=-1)
-        low = np.concatenate([low, odd_low], axis=-1)
+        sums, error = two_sum(high[..., :half], high[..., half : 2 * half])
+        error += low[..., :half] + low[..., half : 2 * half]
+        high = np.concatenate([sums, high[..., 2 * half :]], axis=-1)
+        low = np.concatenate([error, low[..., 2 * half :]], axis=-1)
     return two_sum(high[..., 0], low[..., 0])
 
 
@@ -76,9 +73,7 @@ def one_plus_scaled_square(z: Floats, scale: float) -> Floats:
     high = z + coarse
     high -= coarse
     square, error = two_product(np.einsum("ij,ij->i", high, high), np.float64(scale))  # type: ignore[arg-type]
-    low = z - high
-    high += z
-    rest = scale * np.einsum("ij,ij->i", high, low)
+    rest = scale * np.einsum("ij,ij->i", high + z, z - high)
     return np.asarray((1 + square) + (error + rest))
 
 
@@ -87,8 +82,7 @@ def one_plus_quadratic_form(
 ) -> Floats:
     """Return 1 + scale · (x - μ)ᵀ Σ (x - μ), correct to the last bits even where it cancels.
 
-    Σ = LᵀL for the factor L, (r, d) or its diagonal (d,), unless the user gave the matrix Σ: L is
-    then only its rounded Cholesky factor.
+    Σ is the matrix, unless None; LᵀL otherwise for the factor L, (r, d) or its diagonal (d,).
     """
     form = factor if matrix is None else matrix
     rows = max(1, DOUBLED_ENTRIES // form.size)

@@ -58,16 +58,14 @@ class CurvedSpace(Frozen):
             L = checks.as_finite_array(factor, "factor")  # type: ignore[arg-type]
         if L.ndim not in (1, 2) or L.size == 0:
             raise InvalidInputError(
-                f"factor must be a matrix of shape (r, d), or the diagonal (d,) of one, neither 0; "
-                f"got shape {L.shape}."
+                f"factor must be of shape (r, d), or (d,) of a diagonal, neither 0; got {L.shape}."
             )
         d = L.shape[-1]
         if L.shape == (d, d) and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L)):
             L = np.diagonal(L)
         center = np.zeros(d) if center is None else checks.as_points(center, "center", d, ndim=1)
-        K = checks.as_real(curvature, "curvature")
-        self._fill(compact_factor=read_only(L), center=read_only(center), curvature=K)
-        self._fill(given_matrix=matrix)
+        self._fill(compact_factor=read_only(L), center=read_only(center), given_matrix=matrix)
+        self._fill(curvature=checks.as_real(curvature, "curvature"))
 
     def __reduce__(self) -> tuple[object, ...]:
         factor = self.compact_factor
@@ -113,24 +111,21 @@ class CurvedSpace(Frozen):
     @cached_property
     def matrix(self) -> Floats:
         """Σ = LᵀL."""
-        if self.given_matrix is not None:
-            return self.given_matrix
-        return read_only(self.factor.T @ self.factor)
+        given = self.given_matrix
+        return read_only(self.factor.T @ self.factor) if given is None else given
 
     @cached_property
     def homogeneous_matrix(self) -> Floats:
         """[[L, -Lμ], [0, 1]], which takes x̃ = (x, 1) to (z, 1)."""
-        last = self.factor @ (0.0 - self.center)
-        bottom = np.append(np.zeros(self.dimension), 1.0)
-        return read_only(np.vstack([np.column_stack([self.factor, last]), bottom]))
+        top = np.column_stack([self.factor, self.factor @ (0.0 - self.center)])
+        return read_only(np.vstack([top, np.append(np.zeros(self.dimension), 1.0)]))
 
     @cached_property
     def inverse_factor(self) -> Floats:
         """L⁻¹, for a square L of full rank."""
         self._refuse_lower_rank()
-        if self.diagonal is not None:
-            return read_only(np.diag(1 / self.diagonal))
-        return read_only(linalg.inv(self.factor))
+        diagonal = self.diagonal
+        return read_only(linalg.inv(self.factor) if diagonal is None else np.diag(1 / diagonal))
 
     def _refuse_lower_rank(self) -> None:
         (rows, d), diagonal = self.factor_shape, self.diagonal
@@ -149,10 +144,9 @@ class CurvedSpace(Frozen):
         return z
 
     @cached_property
-    def _is_unit(self) -> bool:
-        """Whether z is x itself."""
-        L, given = self.compact_factor, self.given_matrix is not None or self.center.any()
-        return not given and L.ndim == 1 and bool((L == 1).all())
+    def _is_unit(self) -> bool:  # whether z is x itself
+        given = self.given_matrix is not None or self.center.any()
+        return not given and self.diagonal is not None and bool((self.diagonal == 1).all())
 
     def _coordinates(self, x: Floats) -> Floats:
         if self._is_unit:
@@ -220,9 +214,7 @@ def as_space(metric: Any) -> CurvedSpace:
     return metric
 
 
-def refuse_at(
-    bad: Any, before: str, after: str, error: type[Exception] = InvalidInputError
-) -> None:
+def refuse_at(bad: Any, before: str, after: str, error: Any = InvalidInputError) -> None:
     """Raise an error that names the indices at which an array, or a number, is bad."""
     if np.any(bad):
         raise error(f"{before}{checks.at_index(bad)}{after}")
@@ -286,21 +278,19 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     S = checks.as_symmetric(S, "S")
     if len(S) < 2:
         raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
+    S = -S if np.trace(S[:-1, :-1]) < 0 else S
     matrix, a, b = S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
-    if np.trace(matrix) < 0:
-        matrix, a, b = -matrix, -a, -b
-    eigenvalues = np.linalg.eigvalsh(matrix)
-    if eigenvalues[0] <= len(matrix) * EPSILON * abs(eigenvalues[-1]):
+    least, most = np.linalg.eigvalsh(matrix)[[0, -1]]
+    if least <= len(matrix) * EPSILON * abs(most):
         raise NotRepresentableError(
-            f"The leading block Σ of S must be definite, but its eigenvalues range from "
-            f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is not a curved Mahalanobis metric."
+            f"S is not a curved Mahalanobis metric: its leading block Σ must be definite, but has "
+            f"eigenvalues from {least:.6g} to {most:.6g}."
         )
     center = -linalg.solve(matrix, a, assume_a="pos")
     spread = float(a @ center)  # -μᵀΣμ
     inverse_curvature = b + spread
     if abs(inverse_curvature) <= 4 * len(matrix) * EPSILON * max(abs(b), abs(spread)):
         raise NotRepresentableError(
-            f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular and its "
-            f"absolute is a cone, which carries no curved Mahalanobis metric."
+            f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular, a cone."
         )
     return matrix, center, 1 / inverse_curvature

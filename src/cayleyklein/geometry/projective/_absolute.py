@@ -50,9 +50,8 @@ def _adjugate(A: Floats) -> Floats:
     if not np.isfinite(result).all() or not result.any():
         flow = "underflows" if np.isfinite(result).all() else "overflows"
         raise InvalidInputError(
-            f"The adjugate of matrix {flow}: its eigenvalues reach "
-            f"{np.abs(eigenvalues).max():.3g}. Divide matrix by the geometric mean of their "
-            f"absolute values; it is the same absolute."
+            f"The adjugate of matrix {flow}: eigenvalues reach {np.abs(eigenvalues).max():.3g}. "
+            f"Divide matrix by the geometric mean of their absolute values."
         )
     return np.asarray((result + result.T) / 2)
 
@@ -65,17 +64,14 @@ class Absolute(Frozen):
     matrix : array-like of shape (d + 1, d + 1)
         A, symmetric, acting on homogeneous points x̃ = (x, 1).
     dual : array-like of shape (d + 1, d + 1), optional
-        A^Δ, acting on hyperplanes (normal, offset). The adjugate of A by default. When A has rank
-        d - 1 or less that is zero, and the dual must be given: the same double line carries
-        Euclidean, pseudo-Euclidean and Galilean geometry.
+        A^Δ, acting on hyperplanes (normal, offset); the adjugate of A by default. Where that is
+        zero (rank < d) it must be given: a double line carries three geometries.
 
     Attributes
     ----------
-    matrix, dual : ndarray of shape (d + 1, d + 1)
-        Read-only; a factor makes another Absolute of the same conic.
+    matrix, dual : ndarray of shape (d + 1, d + 1), read-only
     dimension : int
-    signature, dual_signature : tuple of int
-        Numbers (n, z, p) of negative, zero and positive eigenvalues.
+    signature, dual_signature : tuple of int, as by :func:`signature`
 
     Examples
     --------
@@ -113,10 +109,9 @@ class Absolute(Frozen):
                 )
         elif counts[1] > 1:
             raise NotRepresentableError(
-                f"A matrix of rank {d + 1 - counts[1]} in dimension {d} has a vanishing adjugate "
-                f"and does not determine its dual; in the plane it may be Euclidean (dual of signs "
-                f"+, +, 0), pseudo-Euclidean (+, -, 0) or Galilean (+, 0, 0). Give it as "
-                f"Absolute(matrix, dual=...)."
+                f"A matrix of rank {d + 1 - counts[1]} in dimension {d} does not determine its "
+                f"dual, in the plane Euclidean (of signs +, +, 0), pseudo-Euclidean (+, -, 0) or "
+                f"Galilean (+, 0, 0). Give it as Absolute(matrix, dual=...)."
             )
         else:
             dual_form = _adjugate(form)
@@ -139,21 +134,16 @@ class Absolute(Frozen):
 
         Inside a real quadric is where the form has the sign of its lone eigenvalue, the negative
         one in dimension 1; all of space is inside an elliptic absolute. Absolutes of other
-        signatures have no inside and raise NotRepresentableError.
-
-        Parameters
-        ----------
-        points : array-like of shape (..., d)
-        rtol : float, default=1e-12
-            A point is on it when abs(x̃ᵀ A x̃) is at most ``rtol`` times the sum of absolute values.
+        signatures have no inside and raise NotRepresentableError. A point of (..., d) is on it
+        when abs(x̃ᵀ A x̃) is at most ``rtol`` times the sum of absolute values.
         """
         rtol = checks.as_real(rtol, "rtol", "[0, 1)")
         x = angles.homogenize(checks.as_points(points, "points", self.dimension))
         negative, zero, positive = self.signature
         if zero or (min(negative, positive) > 1):
-            why = "it is singular" if zero else "neither sign occurs only once"
             raise NotRepresentableError(
-                f"An absolute of signature (n, z, p) = {self.signature} has no inside: {why}."
+                f"An absolute of signature (n, z, p) = {self.signature} has no inside: it is "
+                f"singular, or neither sign occurs only once."
             )
         if min(negative, positive) == 0:
             return np.full(x.shape[:-1], -1)[()]
@@ -161,18 +151,12 @@ class Absolute(Frozen):
         return (signs if negative == 1 else -signs).astype(np.int_)[()]
 
     def tangent(self, points: ArrayLike) -> AnyFloats:
-        """Return A x̃, the polar hyperplanes of points: the tangents where they are on the absolute.
-
-        These are homogeneous vectors (normal, offset) of shape (..., d + 1), for n·x + o = 0.
-        """
+        """Return the polars (normal, offset) = A x̃ of points: tangents where on the absolute."""
         x = angles.homogenize(checks.as_points(points, "points", self.dimension))
         return (x @ self.matrix).astype(checks.float_dtype(points), copy=False)
 
     def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
-        """Return whether hyperplanes (normal, offset), (..., d + 1), touch the absolute.
-
-        That is, whether they belong to the dual conic, with ``rtol`` as in :meth:`side`.
-        """
+        """Return whether hyperplanes (..., d + 1) are in the dual conic, `rtol` as in `side`."""
         rtol = checks.as_real(rtol, "rtol", "[0, 1)")
         vectors = angles.as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
         return np.asarray(_sign_of(self.dual, vectors, rtol) == 0)[()]

@@ -24,6 +24,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, AnyFloats, Bools, Complexes, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._balls import ConvexBody, check_inside, unit_rays
+from cayleyklein.geometry.distances import norms
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.projective.angles import bilinear, homogenize
@@ -38,19 +39,15 @@ def cross_ratio(
 ) -> AnyArray:
     """Return the cross-ratio (p, q; P, Q) of four collinear points (paper §2.0).
 
-    On a line with coordinate t it is (p - P)(q - Q) / ((p - Q)(q - P)).
+    On a line with coordinate t it is (p - P)(q - Q) / ((p - Q)(q - P)): 0 where p = P or q = Q, inf
+    where p = Q or q = P, 1 where p = q or P = Q. Real when every point is, and complex otherwise.
+    Points not on one line, and three that coincide (0/0), raise InvalidInputError.
 
     Parameters
     ----------
     p, q, P, Q : array-like of shape (..., d), or (..., d + 1) when homogeneous, real or complex
     homogeneous : bool, default=False
         Whether the points are homogeneous vectors (x, w); w = 0 is a point at infinity.
-
-    Returns
-    -------
-    ndarray of shape (...), real when every point is, and complex otherwise
-        0 where p = P or q = Q, inf where p = Q or q = P, 1 where p = q or P = Q. Points that are
-        not on one line, and three that coincide (0/0), raise InvalidInputError.
 
     Examples
     --------
@@ -121,20 +118,15 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
 def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
     """Return the two intersections P, Q of the lines pq with the absolute (paper §2.1).
 
-    Ordered such that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D), with D = S_pq² - S_pp S_qq and √D ≥ 0
-    or √D = i√-D: where S_pq < 0, as inside the unit ball for A = diag(1, …, 1, -1), the order along
-    the line is P, p, q, Q.
+    They are homogeneous vectors (..., d + 1), complex (and conjugate) where the line misses the
+    absolute, equal where it is tangent to it, with w = 0 where they are at infinity. Ordered such
+    that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D), with D = S_pq² - S_pp S_qq and √D ≥ 0 or √D = i√-D:
+    where S_pq < 0, as inside the unit ball for A = diag(1, …, 1, -1), in the order P, p, q, Q.
 
     Parameters
     ----------
     A : array-like of shape (d + 1, d + 1), symmetric, of any signature
     p, q : array-like of shape (..., d)
-
-    Returns
-    -------
-    P, Q : ndarray of shape (..., d + 1), complex128
-        Homogeneous vectors, complex (and conjugate) where the line misses the absolute, equal where
-        it is tangent to it, with w = 0 where they are at infinity.
 
     Examples
     --------
@@ -242,13 +234,10 @@ class Polytope(Frozen, ConvexBody):
             )
         refuse_at(~normals.any(axis=1), "normals has a zero vector", ".")
         self._fill(normals=read_only(normals), offsets=read_only(offsets))
-        m, d = normals.shape
-        scale = binary_scale(normals)
+        (m, d), sizes = normals.shape, norms(normals)
         with np.errstate(over="ignore"):
-            normals, offsets = normals / scale, offsets / scale[:, 0]
-        checks.refuse_overflow(np.isfinite(offsets), "offsets / ‖normals‖", "offsets")
-        sizes = np.sqrt((normals * normals).sum(axis=1))
-        a, b = normals / sizes[:, None], offsets / sizes
+            a, b = normals / sizes[:, None], offsets / sizes
+        checks.refuse_overflow(np.isfinite(b), "offsets / ‖normals‖", "offsets")
         # Stiemke: no direction u ≠ 0 has a·u ≤ 0 throughout iff the a span space and have a
         # combination with positive coefficients that vanishes.
         balanced = linprog(np.zeros(m), A_eq=a.T, b_eq=np.zeros(d), bounds=(1, None)).status == 0

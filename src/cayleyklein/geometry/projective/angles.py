@@ -41,7 +41,11 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
 
     P and Q are the intersections of the line pq with the absolute, ordered as by
     :func:`line_intersections`, so that the measure is symmetric in p and q. Log is the principal
-    logarithm of (S_pq + √D)/(S_pq - √D), exact for points 1e-12 apart and for distant ones.
+    logarithm of (S_pq + √D)/(S_pq - √D), exact for points 1e-12 apart and for distant ones. For a
+    real conic it is real where both points are inside, or outside on a line that meets the conic
+    (paper §2.2, corrected); imaginary outside on a line that misses it; of imaginary part π where
+    one is inside and one outside; 0 on a tangent, and on every line if A has rank 1. The modulus
+    serves as a real distance everywhere.
 
     Parameters
     ----------
@@ -51,14 +55,6 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
         The paper's c_dist. With -1/2 and A negative inside a real conic, points inside are at their
         hyperbolic distance of curvature -1; with 1/(2i) and A positive definite, at their elliptic
         distance of curvature 1 (the principal value of the projective plane).
-
-    Returns
-    -------
-    ndarray of shape (...), complex64 if every input is float32, complex128 otherwise
-        Its modulus serves as a real distance everywhere. For a real conic the logarithm is real
-        where both points are inside, or outside on a line that meets the conic (paper §2.2,
-        corrected); imaginary outside on a line that misses it; of imaginary part π where one is
-        inside and one outside; 0 on a tangent, and on every line if A has rank 1.
 
     Examples
     --------
@@ -79,7 +75,9 @@ def hyperplane_measure(
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
     L and M, in the pencil of l and m, are tangent to the absolute, ordered such that
-    (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm.
+    (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm. Where both meet inside, it
+    is real, and of modulus :func:`hyperplane_angle`; 0 on the absolute; outside, imaginary, its
+    modulus the distance along their common perpendicular.
 
     Parameters
     ----------
@@ -87,12 +85,6 @@ def hyperplane_measure(
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). The sign of the measure changes with that of one.
     unit : complex, the paper's c_angle, default=0.5j
-
-    Returns
-    -------
-    ndarray of shape (...), complex
-        Where the hyperplanes meet inside, real, and of modulus :func:`hyperplane_angle`; 0 on the
-        absolute; outside, imaginary, its modulus the distance along their common perpendicular.
 
     Examples
     --------
@@ -111,6 +103,10 @@ def hyperplane_angle(
 ) -> AnyFloats:
     """Return the angles (...) between hyperplanes that meet inside the domain (paper §2.1).
 
+    Raises NotRepresentableError where they meet on or outside the absolute (but parallels of a
+    singular dual, as the Euclidean one, are at angle 0), and where the angle is lost in the
+    rounding of the dual; :meth:`cayleyklein.CurvedMetric.angle` then still has it.
+
     Parameters
     ----------
     dual : array-like of shape (d + 1, d + 1), A^Δ, for example :attr:`Absolute.dual`
@@ -119,13 +115,6 @@ def hyperplane_angle(
     signed : bool, default=False
         In the plane only: the angle from l to m in (-π/2, π/2], positive from the first axis to
         the second, additive modulo π at a point. Otherwise the acute angle in [0, π/2].
-
-    Raises
-    ------
-    NotRepresentableError
-        Where the hyperplanes meet on or outside the absolute (but parallels of a singular dual, as
-        the Euclidean one, are at angle 0), and where the angle is lost in the rounding of the dual;
-        :meth:`cayleyklein.CurvedMetric.angle` then still has it.
 
     Examples
     --------
@@ -306,12 +295,9 @@ def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
 def _pencil(
     form: Floats, x: Floats, y: Floats, same: Bools | None = None
 ) -> tuple[tuple[Floats, ...], Floats, Bools]:
-    """Return (S_xx, S_yy, S_xy, D) of vectors, up to positive factors, the rounding of D, and same.
-
-    That is whether x and y are the same, by default up to a rounded factor.
-    """
+    """Return (S_xx, S_yy, S_xy, D), the rounding of D, and whether x and y are the same vector."""
     x, y, u = span(x, y)
-    if same is None:
+    if same is None:  # up to a rounded factor
         rest = u - (x * u).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True) * x
         same = np.abs(rest).max(axis=-1) <= 4 * EPSILON
     form = form / binary_scale(form.reshape(-1))
