@@ -1,8 +1,7 @@
 """Pure array geometry: absolute, distances, angles, charts, geodesics, bisectors, balls, Hilbert.
 
 Points have their coordinates along the last axis, with any leading batch shape. Geodesics and
-whatever else belongs to a metric are methods of :class:`cayleyklein.CurvedMetric`. The public names
-of the projective side, in ``projective``, are here too.
+whatever else belongs to a metric are methods of :class:`cayleyklein.CurvedMetric`.
 """
 
 from cayleyklein.geometry._balls import Ball, ConvexBody, Ellipsoid, ball_from_ellipsoid

@@ -47,17 +47,10 @@ NEAR_DIRECTIONS = 0.1  # angle under which it is computed in twice the precision
 
 
 def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
-    """Map canonical (Klein) coordinates to a chart.
+    """Map canonical (Klein) coordinates w = √|K| L(x - μ), (..., d), to a chart, a key of `CHARTS`.
 
-    Parameters
-    ----------
-    w : array-like of shape (..., d)
-        √|K| L(x - μ); inside the unit ball when ``sign`` is -1.
-    chart : str, a key of `CHARTS`
-    sign : {-1, 0, 1}, the sign of the curvature
+    The sign is that of the curvature, -1, 0 or 1; for -1 w is inside the unit ball.
 
-    Examples
-    --------
     >>> to_chart([0.8, 0.0], "poincare", -1)
     array([0.5, 0. ])
     >>> to_chart([0.0, 0.0], "half_space", -1)

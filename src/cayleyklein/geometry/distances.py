@@ -110,10 +110,14 @@ def distance_between(
     if K > 0:
         found, ends = np.empty(flat.shape), (u, z_p, s_pp, z_q, s_qq)
         found[low] = _by_heights(K, k * flat[low], *(x[low] for x in ends))
-        found[~low] = _by_wedge(K, *(x[~low] for x in ends))
-        return found
+        u, z_p, s_pp, z_q, s_qq = (x[~low] for x in ends)
     scale = np.abs(u).max(axis=-1)
     u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
+    if K > 0:
+        s_pq = 1 + K * np.einsum("...i,...i", z_p, z_q)
+        w = wedge(u, inner_point(z_p, s_pp, z_q, s_qq, K), s_pp, K)
+        found[~low] = np.arctan2(k * scale * np.sqrt(w), s_pq) / k
+        return found
     # For K < 0 the inner product is rebuilt from S_pp and S_qq, which are exact near the boundary.
     chord = (k * scale) ** 2 * np.einsum("...i,...i", u, u)
     w = wedge(u, z_p / 2 + z_q / 2, (s_pp + s_qq) / 2 + chord / 4, K)
@@ -121,15 +125,6 @@ def distance_between(
     modulus = np.abs(half_log(s_pp, s_qq, s_pq, (k * scale) ** 2 * w)) / k
     modulus = np.where(np.isnan(modulus), np.inf, modulus)  # on the conic, along a tangent
     return np.where(scale > 0, modulus, 0.0)
-
-
-def _by_wedge(K: float, u: Floats, z_p: Floats, s_pp: Floats, z_q: Floats, s_qq: Floats) -> Floats:
-    """Return d for K > 0 by the arctangent."""
-    k, scale = math.sqrt(K), np.abs(u).max(axis=-1)
-    u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
-    c = inner_point(z_p, s_pp, z_q, s_qq, K)
-    s_pq = 1 + K * np.einsum("...i,...i", z_p, z_q)
-    return np.asarray(np.arctan2(k * scale * np.sqrt(wedge(u, c, s_pp, K)), s_pq) / k)
 
 
 def _by_heights(

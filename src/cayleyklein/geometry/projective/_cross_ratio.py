@@ -67,9 +67,7 @@ def cross_ratio(
                 "A homogeneous point has at least two coordinates and is not the zero vector."
             )
         points = points / binary_scale(points)
-    minors, extent = _minors(points, homogeneous)
-    _check_collinear(points, extent, homogeneous)
-    unit = minors / binary_scale(extent[..., None])[..., None]
+    unit = _minors(points, homogeneous)
     above, below = unit[..., 0, 2] * unit[..., 1, 3], unit[..., 0, 3] * unit[..., 1, 2]
     undetermined = (above == 0) & (below == 0)
     refuse_at(undetermined, "Three of p, q, P, Q coincide", ": their cross-ratio is 0/0.")
@@ -81,16 +79,10 @@ def cross_ratio(
 def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     """Return the images of points under x̃ ↦ H x̃, a collineation (homography, projectivity).
 
-    It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0).
+    It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0). H (d + 1, d + 1) is
+    real and invertible, points (..., d) are real or complex. Images at infinity raise
+    NotRepresentableError; homogeneous vectors are mapped by ``x @ H.T``.
 
-    Parameters
-    ----------
-    H : array-like of shape (d + 1, d + 1), real and invertible
-    points : array-like of shape (..., d), real or complex
-        Images at infinity raise NotRepresentableError; map homogeneous vectors by ``x @ H.T``.
-
-    Examples
-    --------
     >>> apply_collineation([[1.0, 0.0], [1.0, 1.0]], [[1.0], [3.0]])  # x ↦ x / (x + 1)
     array([[0.5 ],
            [0.75]])
@@ -118,18 +110,12 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
 def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
     """Return the two intersections P, Q of the lines pq with the absolute (paper §2.1).
 
-    They are homogeneous vectors (..., d + 1), complex (and conjugate) where the line misses the
-    absolute, equal where it is tangent to it, with w = 0 where they are at infinity. Ordered such
-    that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D), with D = S_pq² - S_pp S_qq and √D ≥ 0 or √D = i√-D:
-    where S_pq < 0, as inside the unit ball for A = diag(1, …, 1, -1), in the order P, p, q, Q.
+    A (d + 1, d + 1) is symmetric, of any signature; p and q are points (..., d). P and Q are
+    homogeneous vectors (..., d + 1), complex (and conjugate) where the line misses the absolute,
+    equal where it is tangent to it, with w = 0 at infinity. With D = S_pq² - S_pp S_qq and √D ≥ 0
+    or √D = i√-D, they are ordered such that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D): where S_pq < 0,
+    as inside the unit ball for A = diag(1, …, 1, -1), along the line as P, p, q, Q.
 
-    Parameters
-    ----------
-    A : array-like of shape (d + 1, d + 1), symmetric, of any signature
-    p, q : array-like of shape (..., d)
-
-    Examples
-    --------
     >>> P, Q = line_intersections(np.diag([1.0, 1.0, -1.0]), [0.0, 0.0], [0.5, 0.0])
     >>> float((P[0] / P[2]).real), float((Q[0] / Q[2]).real)
     (-1.0, 1.0)
@@ -174,8 +160,9 @@ def _result_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
     return np.result_type(precision, *(np.complex64 for a in arrays if np.iscomplexobj(a)))
 
 
-def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:
-    """Return the 4×4 minors on the coordinates with the largest extent, and the extent."""
+def _minors(points: AnyArray, is_homogeneous: bool) -> AnyArray:
+    """Return 4×4 minors, scaled to order 1, of collinear points, where their extent is largest."""
+    size = np.abs(points).max(axis=(-2, -1))
     if is_homogeneous:
         i, j = np.triu_indices(points.shape[-1], 1)
         left = points[..., :, None, i] * points[..., None, :, j]
@@ -184,21 +171,17 @@ def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]
         minors = np.where(np.abs(left - right) <= noise, 0.0, left - right)
     else:  # with w = 1 they are differences, rounded once
         minors = points[..., :, None, :] - points[..., None, :, :]
-    extents = np.abs(minors).max(axis=(-3, -2))
-    best = extents.argmax(axis=-1)[..., None, None, None]
-    return np.take_along_axis(minors, best, axis=-1)[..., 0], np.asarray(extents.max(axis=-1))
-
-
-def _check_collinear(points: AnyArray, extent: AnyArray, is_homogeneous: bool) -> None:
-    """Raise where the four points span more than a line, by their singular values."""
-    size = np.abs(points).max(axis=(-2, -1))
-    if not is_homogeneous:
         points = points - points[..., :1, :]
+    extents = np.abs(minors).max(axis=(-3, -2))
+    extent = np.asarray(extents.max(axis=-1))
     values = np.linalg.svd(points, compute_uv=False)[..., 2 if is_homogeneous else 1 :]
-    off = values.max(axis=-1, initial=0.0)
+    off = values.max(axis=-1, initial=0.0)  # the points span more than a line
     bad = off > COLLINEARITY_TOLERANCE * extent + 32 * EPSILON * size
     refuse_at(bad, "The points p, q, P, Q are not collinear",
               f": one is {off.max():.3g} off the line of the others.")  # fmt: skip
+    best = extents.argmax(axis=-1)[..., None, None, None]
+    scale = binary_scale(extent[..., None])[..., None]
+    return np.asarray(np.take_along_axis(minors, best, axis=-1)[..., 0] / scale)
 
 
 class Polytope(Frozen, ConvexBody):
@@ -296,16 +279,10 @@ class Polytope(Frozen, ConvexBody):
 def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     """Return the distances ½ log of the cross-ratio with the ends of the chord (paper §2.1).
 
-    On an ellipsoid it is the hyperbolic distance of curvature -1. Points on the boundary or outside
-    raise OutsideDomainError.
+    The body is a :class:`ConvexBody`: a :class:`Polytope`, an :class:`Ellipsoid`, or your own; in
+    an ellipsoid the distance is the hyperbolic one of curvature -1. Points p and q (..., d) on
+    the boundary or outside raise OutsideDomainError.
 
-    Parameters
-    ----------
-    body : ConvexBody, such as :class:`Polytope` and :class:`Ellipsoid`, or your own
-    p, q : array-like of shape (..., d), inside the body
-
-    Examples
-    --------
     >>> triangle = Polytope.from_vertices([[0, 0], [1, 0], [0, 1]])
     >>> round(float(np.exp(2 * hilbert_distance(triangle, [0.2, 0.2], [0.4, 0.4]))), 12)
     6.0

@@ -193,13 +193,10 @@ def _measure_of(values: tuple[Floats, ...], unit: complex, *given: ArrayLike) ->
     checks.expect(bool(a_number and np.isfinite(unit) and unit), "unit", unit,
                   "a finite number other than 0")  # fmt: skip
     value = half_log(*values)
-    factor, found = 2 * complex(unit), np.zeros(value.shape, dtype=np.complex128)
-    if factor.real:  # by parts: 0 · ∞ is 0, and an infinite measure has no NaN in it
-        found.real += factor.real * value.real
-        found.imag += factor.real * value.imag
-    if factor.imag:
-        found.real -= factor.imag * value.imag
-        found.imag += factor.imag * value.real
+    a, b, found = 2 * complex(unit).real, 2 * complex(unit).imag, np.empty(value.shape, complex)
+    # by parts: 0 · ∞ is 0, and an infinite measure has no NaN in it
+    found.real = (a * value.real if a else 0.0) - (b * value.imag if b else 0.0)
+    found.imag = (a * value.imag if a else 0.0) + (b * value.real if b else 0.0)
     return found.astype(np.result_type(checks.float_dtype(*given), np.complex64))[()]
 
 
