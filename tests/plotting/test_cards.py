@@ -24,10 +24,8 @@ from cayleyklein import (
 )
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.plotting.cards import html_card, metric_facts, metric_picture
-from cayleyklein.plotting.outlines import ball_lattice, inset, sphere_path
-from cayleyklein.plotting.sections import choose_section
-from cayleyklein.plotting.shapes import GEOMETRY_COLORS, LIGHT, Shape
-from cayleyklein.plotting.svg import picture
+from cayleyklein.plotting.outlines import ball_lattice, choose_section, inset, sphere_path
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS, LIGHT, Shape, picture
 
 TILTED = [[1.0, 0.3], [0.3, 0.8]]
 POINTS = np.random.default_rng(0).uniform(-0.6, 0.6, size=(12, 2))

@@ -17,8 +17,7 @@ from cayleyklein.app._scene import Drafter, describe
 from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import svg
-from cayleyklein.plotting.shapes import PALETTE
+from cayleyklein.plotting import shapes
 
 SIZE = 720  # width and height of a picture in pixels
 PAGE_BYTES = 3_000_000  # size of an offline page; frames that are larger leave room for fewer
@@ -92,13 +91,13 @@ def draw_plane(
     parts |= {"order": checks.as_count(order, "order"), "chart": chart, "second": second}
     parts |= {"shown": ",".join(checks.as_texts(shown, "shown")), "objects": objects}
     state = state.with_parts(parts)
-    return plane_svg(state, checks.as_choice(theme, "theme", tuple(PALETTE)))
+    return plane_svg(state, checks.as_choice(theme, "theme", tuple(shapes.PALETTE)))
 
 
 def plane_svg(state: PlaneState, theme: str = "light") -> str:
     title, body = _pictures(state, theme)
-    paper = f'<rect width="100%" height="100%" fill="{PALETTE[theme]["paper"]}"/>'
-    return svg.document(SIZE * len(state.charts), SIZE, title, paper + body)
+    paper = f'<rect width="100%" height="100%" fill="{shapes.PALETTE[theme]["paper"]}"/>'
+    return shapes.document(SIZE * len(state.charts), SIZE, title, paper + body)
 
 
 def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
@@ -107,7 +106,7 @@ def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
     for i, chart in enumerate(state.charts):
         scene = drafter.scene(chart)
         said.append(scene.description)
-        inner = svg.elements(scene.shapes, scene.view.window, SIZE, PALETTE[theme])
+        inner = shapes.elements(scene.shapes, scene.view.window, SIZE, shapes.PALETTE[theme])
         # a nested picture cuts off what is beyond its view
         drawn.append(f'<svg x="{i * SIZE}" width="{SIZE}" height="{SIZE}">{inner}</svg>')
     return " | ".join(said), "".join(drawn)
@@ -171,7 +170,7 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
         frames.setdefault(K + 0.0, frame(K + 0.0))
     curvatures = sorted(frames)
     return Template(TEMPLATE.read_text("utf-8")).substitute(
-        PALETTE[theme], version=__version__, size=SIZE, value=f"{state.curvature:.2f}",
+        shapes.PALETTE[theme], version=__version__, size=SIZE, value=f"{state.curvature:.2f}",
         width=SIZE * len(state.charts),
         title=escape(describe(state, View(state.metric, state.chart))),
         last=len(curvatures) - 1, start=curvatures.index(state.curvature),

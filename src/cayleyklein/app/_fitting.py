@@ -20,7 +20,7 @@ from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import Progress
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
-from cayleyklein.plotting import sections
+from cayleyklein.plotting import outlines
 from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
 from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
 
@@ -67,7 +67,7 @@ class RowPictures:
     def __init__(self, table: PreparedTable) -> None:
         X, self.y, columns = table.X, table.y, table.columns
         ruler, flat = CurvedMetric(factor=standard_factor(X)), X.shape[1] == 2
-        self.section = sections.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
+        self.section = outlines.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
         self.axes = columns if flat else ("first principal component", "second")
         self.shown = self.section.project(X)
         low, high = self.shown.min(axis=0), self.shown.max(axis=0)

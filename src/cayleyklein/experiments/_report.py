@@ -15,7 +15,7 @@ from cayleyklein.experiments import page as html
 from cayleyklein.experiments._statistics import Result, accuracy_text, score_name
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
-from cayleyklein.plotting import style, svg
+from cayleyklein.plotting import shapes, style
 from cayleyklein.tables import TableEncoder
 
 GAINS = ("over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s", "predict, s", "K")
@@ -144,7 +144,7 @@ def interval(difference: dict[str, float | None] | None) -> str:
 def curvature_text(result: Result) -> str:
     if (learned := result["learned"]) is None:
         return ""
-    K, n = ", ".join(svg.number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
+    K, n = ", ".join(shapes.number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
     return K if learned["n_splits"] == n else f"{K} ({learned['n_splits']} of {n})"
 
 

@@ -16,15 +16,12 @@ from cayleyklein.geometry import CHARTS, space
 from cayleyklein.geometry.charts import EMBEDDED
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, style
-from cayleyklein.plotting.shapes import LIGHT, Shape, chain
-from cayleyklein.plotting.svg import PADDING
+from cayleyklein.plotting.shapes import LIGHT, PADDING, Shape, chain
 from cayleyklein.plotting.views import CHART_TITLES, EUCLIDEAN, Canvas, ChartView
 
-DEFAULT_CHARTS = {
-    -1: (EUCLIDEAN, "klein", "conformal", "half_space", "hemisphere"),
-    0: (EUCLIDEAN, "klein"),
-    1: (EUCLIDEAN, "klein", "conformal", "sphere"),
-}
+USUAL_CHARTS = (  # after the Euclidean and Klein's, for K = 0, K > 0 and K < 0
+    (), ("conformal", "sphere"), ("conformal", "half_space", "hemisphere"),
+)  # fmt: skip
 CAMERA = (30.0, 35.0)  # turn and tilt, in degrees
 
 
@@ -87,13 +84,11 @@ class VoronoiDisplay(style.PlaneDisplay):
         Parameters
         ----------
         ax : matplotlib Axes, optional (a new figure's)
-        fill : bool, default=True
-            Whether to fill the cells with the colours of their labels, if there are labels.
-        highlight : int, optional
-            A cell to paint yellow, with its generators in red.
+        fill : bool, whether cells have the colours of their labels, if any, default=True
+        highlight : int, a cell to paint yellow, with its generators in red, optional
         regions : bool, default=False
-            Whether to draw decision regions, the exact ones of as many nearest neighbours as the
-            diagram's order: their frontier instead of the edges of the cells. Needs labels.
+            Whether to draw the frontier of decision regions, the exact ones of as many neighbours
+            as the diagram's order, instead of the edges of the cells. Needs labels.
         show_points : bool, whether to draw the generators, default=True
         **options : options of the edges or of the frontier, a LineCollection
         """
@@ -139,15 +134,13 @@ class ChartPanel(NamedTuple):
 class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
 
-    Cells are straight in the Euclidean chart (the data as they are) and in the Klein chart, where
-    the conic is round; in Poincaré's disc and half-plane angles are true, and edges are arcs. The
-    hemisphere stands above the Klein disc; surfaces are seen from above, their far side faint.
-    :meth:`plot` sets `axes_`, a list, and `figure_`.
+    Edges are straight in the Euclidean chart, of the data as they are, and in Klein's, where the
+    conic is round; where angles are true, in Poincaré's disc and half-plane, they are arcs.
+    Surfaces are seen from above, their far side faint. :meth:`plot` sets `axes_` and `figure_`.
 
     Parameters
     ----------
-    panels : sequence of named tuples
-        `chart`, `title`, `bounds`, and the shapes `edges` and `others` of each chart.
+    panels : sequence of named tuples (`chart`, `title`, `edges`, `others`, `bounds`)
 
     Examples
     --------
@@ -175,11 +168,9 @@ class ChartDisplay:
         points : array-like of shape (n, 2), the generators
         metric : CurvedMetric of the plane
         charts : sequence of str, optional
-            "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; all that are usual for the
-            curvature by default.
+            "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; by default the usual ones.
         window : array-like of shape (2, 2), optional
-            Lower and upper corner of the box that a diagram is cut to; by default a box around the
-            points (flat), or almost the whole plane (elliptic).
+            Corners of the box that a diagram is cut to, if K ≥ 0; almost the whole sphere if K > 0.
         **options : ``order`` of :class:`cayleyklein.CayleyKleinVoronoi`
         """
         if space.as_space(metric).curvature > 0 and window is None:
@@ -195,20 +186,13 @@ class ChartDisplay:
     ) -> Self:
         """Compute the images of a diagram of the plane, in charts as by :meth:`from_points`."""
         _check_plane(diagram)
-        usual = DEFAULT_CHARTS[int(np.sign(diagram.metric.curvature))]
+        usual = (EUCLIDEAN, "klein", *USUAL_CHARTS[int(np.sign(diagram.metric.curvature))])
         names = usual if charts is None else checks.as_texts(charts, "charts")
         checks.expect(len(names) > 0, "charts", charts, "a list of names")
         return cls(panels=[_panel(name, diagram) for name in names])
 
     def plot(self, axes: Sequence[style.Axes] | None = None, **options: Any) -> Self:
-        """Draw the charts.
-
-        Parameters
-        ----------
-        axes : sequence of matplotlib Axes, optional
-            One for each chart; a new figure's by default.
-        **options : options of the edges, LineCollections
-        """
+        """Draw each chart in axes of its own, with options of LineCollections for the edges."""
         n = len(self.panels)
         if axes is None:
             across, down = min(n, 3), math.ceil(n / 3)
@@ -219,8 +203,7 @@ class ChartDisplay:
         if len(axes) != n:
             raise InvalidInputError(f"Got {len(axes)} axes for {n} charts; give one for each.")
         with checks.about("axes"):
-            for ax in axes:
-                style.new_axes(ax)  # raises for other objects
+            axes = [style.new_axes(ax) for ax in axes]  # raises for other objects
         for ax, panel in zip(axes, self.panels, strict=True):
             for shape in panel.edges:
                 style.draw_shape(ax, shape, **options)

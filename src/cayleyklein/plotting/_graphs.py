@@ -11,7 +11,7 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, expect
 from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.metrics.combined import Metric
-from cayleyklein.plotting import sections, style
+from cayleyklein.plotting import outlines, style
 from cayleyklein.plotting.shapes import GEOMETRY_COLORS
 
 SCORES = {"numbers": "R² of each row by the others", "labels": "accuracy, each row by the others"}
@@ -43,8 +43,7 @@ class CurvatureDisplay:
     @classmethod
     def from_estimate(cls, estimate: CurvatureEstimate) -> Self:
         """Show what :func:`~cayleyklein.estimate_curvature` found."""
-        known = isinstance(estimate, CurvatureEstimate)
-        expect(known, "estimate", estimate, "a CurvatureEstimate, by estimate_curvature")
+        expect(isinstance(estimate, CurvatureEstimate), "estimate", estimate, "a CurvatureEstimate")
         return cls(estimate=estimate)
 
     @classmethod
@@ -79,8 +78,8 @@ class CurvatureDisplay:
             ticks = -K.min() * np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 5.0, 30.0])
             ax.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
             ax.minorticks_off()
-        ax.set_xlabel(ax.get_xlabel() or "curvature K")
-        ax.set_ylabel(ax.get_ylabel() or "log likelihood, below its maximum")
+        height = ax.get_ylabel() or "log likelihood, below its maximum"
+        ax.set(xlabel=ax.get_xlabel() or "curvature K", ylabel=height)
         ax.set_title(ax.get_title() or found.verdict)
         self.score_ax_ = None
         if found.kind in SCORES:
@@ -121,49 +120,31 @@ class FeatureWeightsDisplay:
 
     @classmethod
     def from_metric(
-        cls, metric: Metric, X: ArrayLike | None = None, *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:  # fmt: skip
+        cls, metric: Metric, X: Any = None, *, feature_names: Sequence[str] | None = None
+    ) -> Self:
         """Compute the weights of a metric.
 
         Parameters
         ----------
         metric : CurvedMetric, MixedMetric or ProductMetric for d columns
-        X : array-like of shape (n, d), optional
-            Rows; without them columns are taken as standardised.
+        X : array-like of shape (n, d), rows, optional (columns are taken as standardised)
         feature_names : sequence of d str, optional (the columns of a DataFrame)
         """
-        sections.any_metric(metric)
-        given = getattr(X, "columns", None) if feature_names is None else feature_names
-        names = sections.column_names(given, metric.dimension)
+        outlines.any_metric(metric)
+        names = outlines.column_names(feature_names, metric.dimension, X)
         return cls(weights=metric.feature_weights(X), names=names)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: ArrayLike, *, feature_names: Sequence[str] | None = None
-    ) -> Self:
-        """Compute the weights of the metric of a fitted estimator.
+    def from_estimator(cls, estimator: Any, X: ArrayLike, **options: Any) -> Self:
+        """Compute the weights of the metric of a fitted estimator, as by :meth:`from_metric`.
 
-        Parameters
-        ----------
-        estimator : CurvedLMNN, MMC, CurvedKNeighborsClassifier, or a Pipeline that holds one
-            Fitted. The steps of a pipeline before it are applied to X.
-        X : array-like of shape (n, d), rows such as those of the fit
-        feature_names : sequence of d str, optional (those of the fit)
+        The steps of a pipeline before it are applied to X, rows such as those of the fit.
         """
-        metric, rows, names = sections.shown_metric(estimator, X)
-        names = names if feature_names is None else feature_names
-        return cls.from_metric(metric, rows, feature_names=names)
+        metric, rows, names = outlines.shown_metric(estimator, X)
+        return cls.from_metric(metric, rows, **({"feature_names": names} | options))
 
     def plot(self, ax: style.Axes | None = None, *, top: int = 20, **options: Any) -> Self:
-        """Draw the largest weights as bars from zero.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        top : int, largest number of bars, default=20
-        **options : options of ``Axes.barh``, such as ``color``
-        """
+        """Draw the largest weights, `top` of them, with options of ``Axes.barh``."""
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
         ax, d = style.new_axes(ax), len(self.weights)
         look = {"color": style.BLUE, "tick_label": [str(self.names[i]) for i in order]} | options

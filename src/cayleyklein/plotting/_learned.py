@@ -18,10 +18,9 @@ from cayleyklein.geometry import Ellipsoid
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
-from cayleyklein.plotting import outlines, sections, style
+from cayleyklein.plotting import outlines, style
 from cayleyklein.plotting._plane import BallDisplay
-from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain, unit_circle
-from cayleyklein.plotting.svg import number
+from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain, number, unit_circle
 
 EDGE_POINTS, EDGE_COLOR = 64, "0.6"  # of the edges of a map
 BEHIND = 0.2  # opacity of the far side of a globe
@@ -76,9 +75,8 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         estimator : classifier
             Any fitted object whose ``predict`` returns classes. When it, or a step of a pipeline,
             has a hyperbolic metric, the picture is blank outside its domain.
-        X : array-like of shape (n, d)
-            Rows to show, projected to the plane of the picture. The estimator gets a data frame
-            with the columns of X if X is one, of pandas or polars.
+        X : array-like or data frame of pandas or polars, of shape (n, d)
+            Rows to show, projected to the plane. The estimator gets a table like it.
         y : array-like of shape (n,), their classes, optional
         features : pair of int or str, "pca" or None
             The plane: two columns, with the others at the mean of X, or the principal plane of the
@@ -92,24 +90,24 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         refusal += f"; {kind} predicts numbers, which have no decision regions."
         if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
             raise InvalidInputError(refusal)
-        rows, classes_shown = sections.rows_and_labels(X, y)
+        rows, classes_shown = outlines.rows_and_labels(X, y)
         n, d = checks.as_count(resolution, "resolution"), rows.shape[1]
         checks.expect(n > 1, "resolution", n, "at least 2 points a side")
         what = f"A grid of {n:,} × {n:,} points of {d:,} columns"
         checks.check_memory(8.0 * n * n * (2 * d + 4), what, "Take a smaller resolution.")
-        names = getattr(X, "columns", None) if feature_names is None else feature_names
         ruler = CurvedMetric(factor=standard_factor(rows))
-        section = sections.choose_section(ruler, rows, features, names)
+        names = outlines.column_names(feature_names, d, X)
+        section = outlines.choose_section(ruler, rows, features, names)
         shown = section.project(rows)
         bounds = boxes.box_around(shown)
         axes = np.linspace(bounds[0], bounds[1], n).T
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
-        table = sections.table_like(X, grid)
-        metric, seen = sections.find_metric(estimator, table)
+        table = outlines.table_like(X, grid)
+        metric, seen = outlines.find_metric(estimator, table)
         inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
         if not inside.any():
             raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
-        found = np.asarray(estimator.predict(sections.table_like(X, grid[inside])))
+        found = np.asarray(estimator.predict(outlines.table_like(X, grid[inside])))
         classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
         if not hasattr(estimator, "classes_") and found.dtype.kind == "f" and (found % 1).any():
             raise InvalidInputError(refusal)
@@ -126,13 +124,9 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         )  # fmt: skip
 
     def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
-        """Draw the regions, the frontier and the rows.
+        """Draw the regions, their frontier, with options of ``Axes.contour``, and the rows.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        legend : bool, whether to name the classes, default=True
-        **options : options of the contours
+        The axes are new unless given; `legend` says whether to name the classes.
         """
         ax, n, (low, high) = style.new_axes(ax), len(self.regions), self.bounds
         tints = [*style.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
@@ -193,12 +187,11 @@ class MetricDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        estimator : CurvedLMNN, MMC, or a Pipeline that holds one
-            Fitted. The steps of a pipeline before the learner are applied to X.
+        estimator : fitted CurvedLMNN or MMC, or Pipeline with one, whose first steps transform X
         X, y : array-like of shape (n, d) and (n,), rows to show and their classes, y optional
         **options : ``features``, ``feature_names``, ``radius``, ``lattice`` of :meth:`from_metric`
         """
-        metric, rows, names = sections.shown_metric(estimator, X)
+        metric, rows, names = outlines.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, y, **({"feature_names": names} | options))
 
     @classmethod
@@ -212,22 +205,20 @@ class MetricDisplay(style.PlaneDisplay):
         Parameters
         ----------
         metric : CurvedMetric, MixedMetric or ProductMetric for d columns
-        X, y : array-like of shape (n, d) and (n,), optional
-            Rows to show, projected to the plane, and their classes.
+        X, y : array-like of shape (n, d) and (n,), rows to project and their classes, optional
         features : pair of int or str, "pca" or None
             The plane, which cuts the balls exactly: two columns, with the others at the mean of X
-            (at the centre without X), or the principal plane of X in the coordinates z of the
-            metric (of the metric itself without X). None is "pca" for X of d > 2, and else the
-            first two columns.
+            or at the centre; or the principal plane of X, or of the metric, in its coordinates z.
+            None is "pca" for X of d > 2, and else the first two columns.
         feature_names : sequence of d str, optional (x₁, x₂, …)
         radius : float, of the balls, optional (they nearly touch)
         lattice : int, balls along the longer side of the data, default=7
         """
-        sections.any_metric(metric)
+        outlines.any_metric(metric)
         rows, classes = None, None
         if X is not None:
-            rows, classes = sections.rows_and_labels(X, y, metric.dimension)
-        section = sections.choose_section(metric, rows, features, feature_names)
+            rows, classes = outlines.rows_and_labels(X, y, metric.dimension)
+        section = outlines.choose_section(metric, rows, features, feature_names)
         plane = section.restrict(metric)
         shown = None if rows is None else section.project(rows)
         centers, size = outlines.ball_lattice(plane, shown, checks.as_count(lattice, "lattice"))
@@ -236,13 +227,9 @@ class MetricDisplay(style.PlaneDisplay):
         return cls(metric=plane, balls=balls, X=shown, y=classes, names=section.names)
 
     def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
-        """Draw the data, the balls and the domain.
+        """Draw the balls, the domain, and the rows, with options of ``Axes.scatter``.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        legend : bool, whether to name the classes, default=True
-        **options : options of the rows, a scatter
+        The axes are new unless given; `legend` says whether to name the classes.
         """
         ax = style.new_axes(ax)
         for shape in self.balls._shapes(GEOMETRY_COLORS[self.metric.geometry], 0.1, 0.8):
@@ -278,8 +265,7 @@ class MapDisplay(style.PlaneDisplay):
         coordinate is towards the viewer (K > 0).
     curvature : float, K, whose sign chooses the picture
     edges : list of ndarray, paths in the same coordinates, default=()
-    y, names : ndarray of shape (n,) and sequence of n str, optional
-        Classes and names of the points; an empty name is not written.
+    y, names : ndarray of shape (n,) and sequence of n str, classes and names, optional
 
     Examples
     --------
@@ -308,18 +294,14 @@ class MapDisplay(style.PlaneDisplay):
         ----------
         estimator : fitted CurvedMDS
         y : array-like of shape (n,), classes of the points, for colours and markers, optional
-        names : sequence of n str, optional
-            Written next to the points; on a globe only on the near side.
-        edges : array-like of shape (m, 2), optional
-            Pairs of rows to join by geodesics, such as the branches of a tree.
+        names : sequence of n str next to the points, on the near side of a globe, optional
+        edges : array-like of shape (m, 2), pairs of rows to join by geodesics, optional
         """
         kind = type(estimator).__name__
         checks.expect(isinstance(estimator, CurvedMDS), "estimator", kind, "a fitted CurvedMDS")
         check_is_fitted(estimator, "embedding_")
         n, width = estimator.embedding_.shape
-        if width != 2:
-            said = f"estimator has {width} components, but a map needs 2"
-            raise InvalidInputError(f"{said}; fit n_components=2.")
+        checks.expect(width == 2, "n_components", width, "an estimator fitted with 2")
         if names is not None and len(checks.as_texts(names, "names")) != n:
             raise InvalidInputError(f"Got {len(names)} names for {n} points.")
         if y is not None:
@@ -328,12 +310,11 @@ class MapDisplay(style.PlaneDisplay):
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
         if (bad := ~np.isin(pairs, np.arange(n))).any():
-            numbers = f"row numbers from 0 to {n - 1}"
-            raise InvalidInputError(f"edges must hold {numbers}{checks.at_index(bad)}.")
+            said = f"edges must hold row numbers from 0 to {n - 1}"
+            raise InvalidInputError(f"{said}{checks.at_index(bad)}.")
         K, metric = estimator.curvature_, estimator.metric_
         place, t = estimator.embedding_, np.linspace(0, 1, EDGE_POINTS)[:, None]
-        if K > 0:
-            assert estimator.sphere_ is not None
+        if K > 0 and estimator.sphere_ is not None:
             place = estimator.sphere_
 
         def image(x: Floats) -> Floats:
@@ -347,13 +328,9 @@ class MapDisplay(style.PlaneDisplay):
         return cls(points=image(place), curvature=K, edges=paths, y=classes, names=names)
 
     def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
-        """Draw the map.
+        """Draw the map, with options of ``Axes.scatter`` for the points.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        legend : bool, whether to name the classes, default=True
-        **options : options of the points, a scatter
+        The axes are new unless given; `legend` says whether to name the classes.
         """
         ax, on_globe, flat = style.new_axes(ax), self.curvature > 0, self.points[:, :2]
         front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)

@@ -14,7 +14,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, constructions, cross_ratio, space
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
-from cayleyklein.plotting import outlines, sections, style
+from cayleyklein.plotting import outlines, style
 from cayleyklein.plotting.shapes import GEOMETRY_COLORS, NOTHING, Shape, chain
 
 
@@ -31,8 +31,7 @@ class BallDisplay(style.PlaneDisplay):
     centers, radii : ndarray of shape (n, 2) and (n,)
     outlines, closed : sequence of ndarray of shape (m, 2), and of bool
         Their spheres, and which are closed: one across the elliptic equator is an open branch.
-    metric : CurvedMetric, MixedMetric or ProductMetric
-        Gives the colour and the fundamental conics.
+    metric : CurvedMetric, MixedMetric or ProductMetric, of which the colour and the conics are
 
     Examples
     --------
@@ -71,7 +70,7 @@ class BallDisplay(style.PlaneDisplay):
         if (radii <= 0).any():
             raise InvalidInputError(f"radius must be positive{checks.at_index(radii <= 0)}.")
         n, balls = checks.as_count(resolution, "resolution"), zip(centers, radii, strict=True)
-        sections.any_metric(metric)
+        outlines.any_metric(metric)
         with checks.about("centers"):
             spheres = [outlines.sphere_path(metric, c, float(r), n) for c, r in balls]
         paths, closed = map(list, zip(*spheres, strict=True))
@@ -151,8 +150,7 @@ class GeodesicDisplay(style.PlaneDisplay):
         ----------
         metric : CurvedMetric of the plane
         p, q : array-like of shape (..., 2), the ends, broadcast against each other
-        marks : int, default=2
-            Marks on each geodesic, at equal distances; 2 marks its ends.
+        marks : int, marks on each geodesic at equal distances; 2 marks its ends, default=2
         """
         space.as_space(metric)
         p, q = checks.as_points(p, "p", 2), checks.as_points(q, "q", 2)
@@ -165,24 +163,18 @@ class GeodesicDisplay(style.PlaneDisplay):
     def from_hyperplane(cls, metric: CurvedMetric, line: Hyperplane) -> Self:
         """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain."""
         space.as_space(metric)
-        if not isinstance(line, Hyperplane):
-            raise InvalidInputError(f"line must be a Hyperplane; got {type(line).__name__}.")
-        if np.ndim(line.offset):
-            several = f"line holds {np.shape(line.offset)} hyperplanes"
-            raise InvalidInputError(f"{several}; make a display of each of them.")
+        checks.expect(isinstance(line, Hyperplane), "line", line, "a Hyperplane")
+        single = np.ndim(line.offset) == 0
+        checks.expect(single, "line", line, "one Hyperplane; make a display of each")
         path = outlines.line_path(metric, line, 2)
         return cls(paths=[path], marks=NOTHING, domains=outlines.domains_of(metric))
 
     def plot(
         self, ax: style.Axes | None = None, *, color: str = "black", **options: Any
     ) -> Self:  # fmt: skip
-        """Draw the geodesics.
+        """Draw lines and marks of a colour, in new axes unless given.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        color : str, of the lines and marks, default="black"
-        **options : options of the lines, a LineCollection, such as its label in a legend
+        Options are those of the lines, a LineCollection, such as its label in a legend.
         """
         ax = style.new_axes(ax)
         look = {"colors": color, "linewidths": 1.2} | options
@@ -201,8 +193,7 @@ class CrossRatioDisplay(style.PlaneDisplay):
     ----------
     points : ndarray of shape (4, 2), of p, q, P and Q
     value : float, (p, q; P, Q)
-    distance : float, optional
-        d(p, q), when the points come from a metric.
+    distance : float, d(p, q) when the points come from a metric, optional
     domains : sequence of Ellipsoid, fundamental conics, default=()
 
     Examples
@@ -233,7 +224,7 @@ class CrossRatioDisplay(style.PlaneDisplay):
         """Compute the distance in a hyperbolic metric, and P and Q, where pq meets the conic."""
         p, q = checks.as_points(p, "p", 2, ndim=1), checks.as_points(q, "q", 2, ndim=1)
         if space.as_space(metric).geometry != "hyperbolic":
-            said = f"The conic of a {metric.geometry} metric has no real points to draw"
+            said = f"The conic of a {metric.geometry} metric has no real points"
             raise NotRepresentableError(f"{said}; take a metric with K < 0.")
         distance = metric(p, q)
         P, Q = outlines.line_path(metric, constructions.line_through(p, q), 2)
@@ -251,10 +242,8 @@ class CrossRatioDisplay(style.PlaneDisplay):
         Parameters
         ----------
         ax : matplotlib Axes, optional (a new figure's)
-        labels : sequence of 4 str, default=("p", "q", "P", "Q")
-            Names of the points, set as mathematics.
-        title : bool, default=True
-            Whether to write the numbers above the axes, if these have no title yet.
+        labels : sequence of 4 str, set as mathematics, default=("p", "q", "P", "Q")
+        title : bool, whether to write the numbers above axes without a title, default=True
         **options : options of the line, a LineCollection
         """
         names = checks.as_texts(labels, "labels")

@@ -13,10 +13,9 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term, terms_of
-from cayleyklein.plotting import outlines, sections
+from cayleyklein.plotting import outlines, shapes
 from cayleyklein.plotting._plane import BallDisplay
-from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain, class_look
-from cayleyklein.plotting.svg import bar_chart, number, picture
+from cayleyklein.plotting.shapes import Shape, chain, number
 
 Facts = list[tuple[str, str]]
 
@@ -101,7 +100,8 @@ def _estimate_card(found: CurvatureEstimate) -> tuple[Facts, str, str]:
     flat = Shape("line", np.array([[0.0, 0.0], [0.0, -np.ptp(x)]]))
     profile = Shape("line", path, "elliptic" if found.curvature > 0 else "hyperbolic", 2.0)
     caption = "the log likelihood over K, down to 8 below its maximum, and a line at K = 0"
-    return facts, picture([flat, profile], outlines.bounds_of(path), METRIC_SIZE, caption), caption
+    bounds = outlines.bounds_of(path)
+    return facts, shapes.picture([flat, profile], bounds, METRIC_SIZE, caption), caption
 
 
 def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
@@ -110,7 +110,7 @@ def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
     columns = [f"x{i + 1}".translate(digits) for i in range(len(weights))]
     shown = [str((columns if names is None else names)[i]) for i in order]
     title = f"columns with the largest shares of {of}"
-    return bar_chart(shown, weights[order].tolist(), GEOMETRY_COLORS[geometry], title)
+    return shapes.bar_chart(shown, weights[order].tolist(), shapes.GEOMETRY_COLORS[geometry], title)
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
@@ -136,11 +136,11 @@ def _balls_on(
         half_a_cell = np.ptp(bounds, axis=0).max() / (2 * LATTICE)
         bounds += [[-half_a_cell], [half_a_cell]]
     balls = BallDisplay.from_metric(plane, centers, radius, resolution=OUTLINE_POINTS)
-    spheres = balls._shapes(GEOMETRY_COLORS[plane.geometry], 0.15, 1.0)
-    shapes = [*spheres, Shape("line", chain(edges), size=2.0)]
+    spheres = balls._shapes(shapes.GEOMETRY_COLORS[plane.geometry], 0.15, 1.0)
+    drawn = [*spheres, Shape("line", chain(edges), size=2.0)]
     caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''}"
     title = f"{plane.geometry} metric: {caption} in {where}"
-    return picture(shapes, bounds, size, title), caption, bounds
+    return shapes.picture(drawn, bounds, size, title), caption, bounds
 
 
 def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]:
@@ -149,7 +149,7 @@ def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]
         one, two = ("x₁", "x₂") if names is None else names
         return metric, f"the plane of {one} and {two}"
     whose = "its" if first is metric else "its first part's"
-    section = sections.choose_section(first, None, "pca")
+    section = outlines.choose_section(first, None, "pca")
     return section.restrict(metric), f"the plane of {whose} two principal axes"
 
 
@@ -170,19 +170,16 @@ def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
         return facts, "", f"only for at most {MOST_CELLS:,} cells"
     edges = outlines.edges_of(outlines.domains_of(diagram.metric))
     bounds = outlines.bounds_of(*edges) if diagram.window is None else diagram.window
-    shapes, kind = [], "cells"
+    drawn, kind = [], "cells"
     if diagram.labels is not None:
         kind, codes = "decision regions", np.searchsorted(diagram.classes, diagram.cell_labels)
         regions = list(zip(diagram.outlines(3e-4), codes, strict=True))
         for c in range(len(diagram.classes)):
             mine = chain(cell for cell, code in regions if code == c)
-            color, _, alpha = class_look(c)
-            shapes += [Shape("area", mine, color, alpha=alpha), Shape("line", mine, color, 0.5)]
-    shown = diagram.points
-    if diagram.window is not None:
-        shown = shown[((shown >= bounds[0]) & (shown <= bounds[1])).all(axis=1)]
-    shapes.append(Shape("line", chain(diagram.ridge_segments()[1])))
-    shapes.append(Shape("marks", shown, size=2.0 if len(shown) < 200 else 1.0, edge=""))
-    shapes.append(Shape("line", chain(edges), size=2.0))
+            color, _, alpha = shapes.class_look(c)
+            drawn += [Shape("area", mine, color, alpha=alpha), Shape("line", mine, color, 0.5)]
+    drawn.append(Shape("line", chain(diagram.ridge_segments()[1])))
+    drawn.append(Shape("marks", diagram.points, size=2.0 if n < 200 else 1.0, edge=""))
+    drawn.append(Shape("line", chain(edges), size=2.0))
     title = f"{kind} of {n} points, {diagram.metric.geometry}"
-    return facts, picture(shapes, bounds, DIAGRAM_SIZE, title), "the plane of x₁ and x₂"
+    return facts, shapes.picture(drawn, bounds, DIAGRAM_SIZE, title), "the plane of x₁ and x₂"

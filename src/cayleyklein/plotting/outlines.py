@@ -1,21 +1,154 @@
-"""Outlines in the plane: lines, balls, and lattices of balls as polylines."""
+"""The plane of a picture: sections of a metric, and outlines of lines and balls as polylines.
+
+On the plane x = o + Bt of a curved metric the form is S = 1 + K ⟨z_p, z_q⟩ with
+z = L(o - μ) + LBt. The part of z that is orthogonal to LB does not change there, and adds a
+constant: S = c (1 + K ⟨z', z'⟩), with c = 1 + K ‖z⊥‖². Distances do not depend on c, so the section
+is a curved metric of the same K.
+"""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
 from scipy.optimize.elementwise import find_root
 
-from cayleyklein._typing import Floats
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._validation import as_points, expect, refuse_huge
+from cayleyklein.diagrams import domains
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections, metric_tensor
 from cayleyklein.geometry.lifts import cosine, sine
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term
 from cayleyklein.plotting.shapes import unit_circle
 
 RIM = 1e-9  # points on the conic are drawn this far inside, relative to its size
 HORIZON = 1e-4  # polylines to infinity end this angle before it
+
+
+class Section(NamedTuple):
+    origin: Floats  # the plane is origin + basis t
+    basis: Floats
+    chart: Floats  # t of rows projected to it is chart (x - origin)
+    names: tuple[str, str]
+
+    def project(self, X: Floats) -> Floats:
+        return np.asarray((X - self.origin) @ self.chart.T)
+
+    def embed(self, t: Floats) -> Floats:
+        return np.asarray(self.origin + t @ self.basis.T)
+
+    def restrict(self, metric: Metric) -> Metric:
+        if not isinstance(metric, CurvedMetric):
+            parts: list[Any] = [self.restrict(part) for part in metric.metrics]
+            if isinstance(metric, MixedMetric):
+                return MixedMetric(parts, metric.weights)
+            return ProductMetric(parts, metric.units)
+        z = metric.factor @ (self.origin - metric.center)
+        Q, R = np.linalg.qr(metric.factor @ self.basis)
+        plane = f"the plane of {self.names[0]} and {self.names[1]}"
+        if R.shape != (2, 2) or np.linalg.matrix_rank(R) < 2:
+            advice = 'choose other features, or features="pca".'
+            raise NotRepresentableError(f"The metric is 0 between some points of {plane}; {advice}")
+        inside = Q.T @ z
+        c = 1 + metric.curvature * float(z @ z - inside @ inside)
+        if c <= 0:
+            raise NotRepresentableError(f"The section misses the domain of the metric: {plane}.")
+        center = -linalg.solve_triangular(R, inside)
+        return CurvedMetric(factor=R / np.sqrt(c), center=center, curvature=metric.curvature)
+
+
+def column_names(names: Any, d: int, X: Any = None) -> list[str]:
+    names = getattr(X, "columns", None) if names is None else names
+    if names is None:
+        return [f"$x_{{{i + 1}}}$" for i in range(d)]
+    listed = not isinstance(names, str) and np.iterable(names)
+    expect(listed, "feature_names", names, "a sequence of names")
+    if len(texts := [str(name) for name in names]) != d:
+        got = f"{d} columns in X and {len(texts)} feature_names"
+        raise InvalidInputError(f"feature_names must name each column once; got {got}.")
+    return texts
+
+
+def choose_section(
+    metric: Metric, X: Floats | None, features: Any, names: Sequence[str] | None = None
+) -> Section:
+    """Return the plane of two columns, or the principal plane ("pca") of the rows in z.
+
+    It goes through the mean of the rows, or through the centre of the metric if there are no rows,
+    whose principal plane contains the two longest axes.
+    """
+    d, part = metric.dimension, first_term(metric)
+    middle = part.center if X is None else X.mean(axis=0)
+    names = column_names(names, d)
+    if d < 2:
+        raise InvalidInputError(f"A picture needs two columns or more; got {d} in X.")
+    if features is None:
+        features = (0, 1) if d == 2 or X is None else "pca"
+    if isinstance(features, str):
+        expect(features == "pca", "features", features, 'two columns, or "pca"')
+        z = part.factor.T if X is None else (X - middle) @ part.factor.T
+        V = np.linalg.svd(z, full_matrices=False)[2][:2]
+        basis, chart = np.linalg.pinv(part.factor) @ V.T, V @ part.factor
+        return Section(middle, basis, chart, ("$z_1$", "$z_2$"))
+    given = features if np.iterable(features) else [features]
+    found = [names.index(f) if f in names else f for f in given]
+    valid = all(isinstance(k, int | np.integer) and 0 <= k < d for k in found)
+    valid = valid and len(found) == len(set(found)) == 2
+    expect(valid, "features", features, f"two different columns, by name or by index below {d}")
+    i, j = found
+    basis = np.eye(d)[:, [i, j]]
+    origin = np.where(basis.any(axis=1), 0.0, middle)
+    return Section(origin, basis, basis.T, (names[i], names[j]))
+
+
+def rows_and_labels(
+    X: ArrayLike, y: ArrayLike | None, d: int | None = None
+) -> tuple[Floats, AnyArray | None]:
+    rows = as_points(X, "X", d, ndim=2)
+    refuse_huge(rows, "X")
+    if y is None:
+        return rows, None
+    domains.encode_labels(y, len(rows), "y")
+    return rows, np.asarray(y)
+
+
+def any_metric(metric: Any) -> None:
+    kinds = "a CurvedMetric, MixedMetric or ProductMetric"
+    expect(isinstance(metric, Metric), "metric", metric, kinds)
+
+
+def table_like(X: Any, rows: Floats) -> Any:
+    if not hasattr(X, "columns"):
+        return rows
+    if hasattr(X, "iloc"):  # pandas, whose names may repeat
+        return type(X)(rows, columns=X.columns)
+    return type(X)(dict(zip(X.columns, rows.T, strict=True)))
+
+
+def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
+    """Return an estimator's ``metric_`` or ``metric``, or a step's, and the rows it sees."""
+    for place, (_, step) in enumerate(getattr(estimator, "steps", ((None, estimator),))):
+        for name in ("metric_", "metric"):
+            metric = getattr(step, name, None)
+            if isinstance(metric, Metric):
+                return metric, estimator[:place].transform(X) if place else X
+    return None, X
+
+
+def shown_metric(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | None]:
+    """Return an estimator's metric, the rows that reach it, and names if columns are kept."""
+    metric, rows = find_metric(estimator, X)
+    if metric is None:
+        advice = "pass a fitted learner such as CurvedLMNN, or a fitted pipeline that holds one."
+        raise InvalidInputError(
+            f"The estimator, a {type(estimator).__name__}, has no metric: {advice}"
+        )
+    names = getattr(estimator, "feature_names_in_", ())
+    return metric, rows, names if len(names) == metric.dimension else None
 
 
 def bounds_of(*points: Floats) -> Floats:
@@ -59,12 +192,10 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
 
     with np.errstate(invalid="ignore"):  # SciPy's next guess, where two are equal to rounding
         found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
-    path, reached = point(found.x, *u.T), found.success
-    if reached.all():
-        return path, True
-    # start the open branch after a gap, so that it is one piece
-    start = int(np.argmin(reached))
-    return np.roll(path, -start, axis=0)[np.roll(reached, -start)], False
+    # start an open branch after a gap, so that it is one piece
+    start = -int(np.argmin(found.success))
+    path, reached = np.roll(point(found.x, *u.T), start, axis=0), np.roll(found.success, start)
+    return path[reached], bool(reached.all())
 
 
 def spheres(metric: CurvedMetric, centers: Floats, radius: float, n: int) -> Floats:
@@ -79,9 +210,8 @@ def spheres(metric: CurvedMetric, centers: Floats, radius: float, n: int) -> Flo
     slope = K * np.sum(z * u, axis=-1, keepdims=True) / (1 + K * np.sum(z * z, axis=-1))[..., None]
     c, s = float(cosine(radius, K)), float(sine(radius, K))
     height = np.where(c > s * slope, c - s * slope, np.nan)
-    return np.asarray(
-        metric.center + (c * z + s * (u - slope * z)) / height @ metric.inverse_factor.T
-    )
+    shift = (c * z + s * (u - slope * z)) / height @ metric.inverse_factor.T
+    return np.asarray(metric.center + shift)
 
 
 def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, float]:
@@ -100,9 +230,9 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
     centers = low + (cells + 0.5) * (high - low) / counts
     centers = centers[metric.contains(centers)]
     if not len(centers):
+        advice = "give rows X inside it, or a finer lattice."
         raise InvalidInputError(
-            "No ball of the lattice lies in the domain of the metric; give rows X inside it, or a "
-            "finer lattice."
+            f"No ball of the lattice lies in the domain of the metric; {advice}"
         )
     sides = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [-1, 0], [0, -1]])
     ends = centers[:, None] + 0.4 * step * sides

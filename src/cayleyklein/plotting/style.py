@@ -7,19 +7,18 @@ import numpy as np
 from sklearn.metrics import PredictionErrorDisplay
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import require
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein._validation import expect, require
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.plotting.shapes import LIGHT, MARKERS, Shape, chain, class_look, split_paths
-from cayleyklein.plotting.svg import PADDING
+from cayleyklein.plotting import shapes
+from cayleyklein.plotting.shapes import PADDING, Shape, chain, class_look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
 else:
     Axes = Any
 
-BLUE = LIGHT["class1"]
-INKS = LIGHT | {"ink": "black"}
+BLUE = shapes.LIGHT["class1"]
+INKS = shapes.LIGHT | {"ink": "black"}
 REGION_TINT = 0.22  # how much of a class's colour its regions show
 DOMAIN_WIDTH, EDGE_WIDTH = 2.2, 0.8
 DOMAIN_ID = "domain"
@@ -31,10 +30,8 @@ def new_axes(ax: Axes | None) -> Any:
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plot")
         return pyplot.figure(figsize=(4.8, 4.8), layout="constrained").add_subplot()
-    if not isinstance(ax, require("matplotlib.axes", "plot").Axes):
-        raise InvalidInputError(f"ax must be matplotlib Axes; got {type(ax).__name__}.")
-    if ax.name == "3d":
-        raise InvalidInputError('ax must be made without projection="3d".')
+    flat = isinstance(ax, require("matplotlib.axes", "plot").Axes) and ax.name != "3d"
+    expect(flat, "ax", ax, 'matplotlib Axes, without projection="3d"')
     return ax
 
 
@@ -44,9 +41,7 @@ class PlaneDisplay:
     ax_: Axes
     figure_: Any
 
-    def _finish(
-        self, ax: Axes, domains: Iterable[Ellipsoid], *shown: Floats, **options: Any
-    ) -> Self:  # fmt: skip
+    def _finish(self, ax: Axes, domains: Any, *shown: Floats, **options: Any) -> Self:
         draw_domains(ax, domains)
         finish_axes(ax, np.concatenate(shown), **options)
         self.ax_, self.figure_ = ax, ax.figure
@@ -94,8 +89,9 @@ def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
         look |= {"facecolors": color or "none", "edgecolors": INKS.get(shape.edge, shape.edge)}
         if "color" in options:
             del look["facecolors"]
-        corners = np.array([*MARKERS[shape.marker], MARKERS[shape.marker][0]]) * [1, -1]
-        return ax.scatter(*shape.xy.T, **({"marker": corners} | look | options))
+        corners = shapes.MARKERS[shape.marker]
+        marker = np.array([*corners, corners[0]]) * [1, -1]
+        return ax.scatter(*shape.xy.T, **({"marker": marker} | look | options))
     if shape.kind == "words":
         look |= {"textcoords": "offset points", "color": color, "zorder": 5} | options
         pairs = zip(shape.text, shape.xy, strict=True)
@@ -103,11 +99,11 @@ def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
     collections = require("matplotlib.collections", "plot")
     if shape.kind == "area":
         look |= {"facecolors": color, "edgecolors": "none"} | options
-        made = collections.PolyCollection(split_paths(shape.xy), **look)
+        made = collections.PolyCollection(shapes.split_paths(shape.xy), **look)
     else:
         look |= {"capstyle": "round", "joinstyle": "round", "colors": color}
         look |= {"linewidths": shape.size, "linestyles": (0, shape.dash) if shape.dash else "-"}
-        pieces = [piece for piece in split_paths(shape.xy) if len(piece) > 1]
+        pieces = [piece for piece in shapes.split_paths(shape.xy) if len(piece) > 1]
         made = collections.LineCollection(pieces, **(look | options))
     return ax.add_collection(made, autolim=False)  # they may go to infinity
 
@@ -132,7 +128,7 @@ def draw_points(
 
 
 def class_tints(n: int) -> list[tuple[float, ...]]:
-    return [tint(LIGHT[class_look(i)[0]], REGION_TINT) for i in range(n)]
+    return [tint(shapes.LIGHT[class_look(i)[0]], REGION_TINT) for i in range(n)]
 
 
 def tint(color: str, strength: float) -> tuple[float, ...]:

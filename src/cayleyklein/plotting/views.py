@@ -6,6 +6,7 @@ polygons are sampled where they bend, and cut where a surface turns away.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,19 +67,17 @@ class ChartView:
             self._origin = np.asarray(metric.to_chart(metric.center, name), dtype=float)
         bowl, tilt = name == "hyperboloid", camera[1] if camera else 90.0
         self.has_horizon = self.surface and tilt < (45.0 if bowl else STEEP)
-        if camera:
-            self._aim(math.radians(camera[0]), math.radians(tilt))
-
-    def _aim(self, turn: float, tilt: float) -> None:
+        if not camera:
+            return
+        turn, tilt = (math.radians(angle) for angle in camera)
         c, s, low, high = math.cos(turn), math.sin(turn), math.cos(tilt), math.sin(tilt)
         self._right = np.array([c, s, 0.0])
         self._up = np.array([-s * high, c * high, low])
         self._eye = np.array([s * low, -c * low, high])
         self.apex = np.array([0.0, -self.scale * low])  # of the projection to the plane
         # the normal of a bowl is (-X, -Y, Z); its horizon goes along (high, -low) against the eye
-        bowl = self.name == "hyperboloid"
         self._facing = self._eye * ([-1, -1, 1] if bowl else [1, 1, 1])
-        if bowl and tilt < math.pi / 4:
+        if bowl and self.has_horizon:
             self._rise = np.array([s * high, -c * high, low]) / math.sqrt(math.cos(2 * tilt))
 
     def to_screen(self, x: ArrayLike) -> Floats:
@@ -94,9 +93,6 @@ class ChartView:
         seen = self._project((y - self._origin) * self.scale)
         reach = np.linalg.norm(seen, axis=-1, keepdims=True) / (FARTHEST * self.half_width)
         return np.asarray(seen / np.maximum(reach, 1.0)), np.asarray(facing)
-
-    def lift(self, x: Floats) -> Floats:
-        return x if self.name == EUCLIDEAN else (self._chart(x) - self._origin) * self.scale
 
     def on_tangent_plane(self, x: Floats) -> Floats:
         w = np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), "klein"))
@@ -228,7 +224,7 @@ def _pieces_needed(view: ChartView, starts: Floats, ends: Floats) -> Ints:
     if view.straight or not len(starts):
         return np.ones(len(starts), dtype=np.intp)
     middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
-    p, m, q = view.lift(np.stack([starts, middle, ends]))
+    p, m, q = view._chart(np.stack([starts, middle, ends])) * view.scale
     chord, bent = q - p, m - p
     square = np.maximum(np.sum(chord * chord, axis=1), np.finfo(float).tiny)
     foot = (np.sum(bent * chord, axis=1) / square)[:, None] * chord
@@ -246,8 +242,7 @@ def see_path(view: ChartView, path: Floats) -> tuple[Floats, Floats]:
     cut = np.flatnonzero(side[:-1] * side[1:] < 0)
     at = view.to_screen(_crossings(path[cut], path[cut + 1], side[cut], side[cut + 1]))
     seen, side = np.insert(seen, cut + 1, at, axis=0), np.insert(side, cut + 1, 0.0)
-    front, back = (np.where((s >= 0)[:, None], seen, np.nan) for s in (side, -side))
-    return front, back
+    return np.where(side[:, None] >= 0, seen, np.nan), np.where(side[:, None] <= 0, seen, np.nan)
 
 
 def see_loops(view: ChartView, loops: Loops) -> tuple[Loops, Loops]:
@@ -303,22 +298,18 @@ class Canvas:
         self._front.append(shape)
 
     def areas(self, seen: tuple[Loops, Loops], which: Bools, color: str, alpha: float) -> None:
-        front, back = (loops.of(which) for loops in seen)
-        self._both("area", (front, back), color, alpha)
+        self._both("area", [loops.of(which) for loops in seen], color, alpha)
 
     def rings(self, x: Floats, color: str, alpha: float) -> None:
         """Fill polygons (m, n, 2) of equally many corners."""
-        if not len(x):
-            return
         loops = Loops(x.reshape(-1, 2), np.repeat(np.arange(len(x)), x.shape[1]))
         self.areas(see_loops(self.view, loops), np.ones(len(x), dtype=bool), color, alpha)
 
     def line(self, path: Floats, hue: str, width: float, dash: Dash = (), alpha: float = 1) -> None:
-        if len(path):
-            self._both("line", see_path(self.view, path), hue, alpha, size=width, dash=dash)
+        self._both("line", see_path(self.view, path), hue, alpha, size=width, dash=dash)
 
     def _both(
-        self, kind: str, seen: tuple[Floats, Floats], color: str, alpha: float, **look: Any
+        self, kind: str, seen: Sequence[Floats], color: str, alpha: float, **look: Any
     ) -> None:
         self._front.append(Shape(kind, seen[0], color, alpha=alpha, **look))
         self._back.append(Shape(kind, seen[1], color, alpha=FAR_SIDE_OPACITY * alpha, **look))
@@ -328,9 +319,9 @@ class Canvas:
 
     def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
         seen, facing = self.view.look(x)
-        away = facing < 0
-        self.put(Shape("marks", seen[~away], color, size, marker=marker))
-        self._back.append(Shape("marks", seen[away], color, size, marker=marker, alpha=0.4))
+        away, dots = facing < 0, Shape("marks", seen, color, size, marker=marker)
+        self._front.append(dots._replace(xy=seen[~away]))
+        self._back.append(dots._replace(xy=seen[away], alpha=0.4))
 
     def rim(self, width: float) -> None:
         """Draw where the space ends, and where a surface turns away."""
@@ -342,5 +333,5 @@ class Canvas:
         else:
             self.line(view.rim(), "ink", width)
         if view.surface:
-            outline = view.to_screen(view.outline(RIM_POINTS))
-            self.put(Shape("line", outline, "ink", min(width, 1.4)))
+            edge = view.to_screen(view.outline(RIM_POINTS))
+            self.put(Shape("line", edge, "ink", min(width, 1.4)))
