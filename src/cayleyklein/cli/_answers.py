@@ -5,19 +5,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, columns_of_text, counted, with_console
 from cayleyklein.exceptions import InvalidInputError
 
-if TYPE_CHECKING:
-    from cayleyklein.tables import TableClassifier, TableRegressor
-
-    TableModel = TableClassifier | TableRegressor
-
+TRUTH_HELP = "The column of true classes or numbers."
 EXPLAIN_HELP = "A line for each row that voted: its vote, and the columns that made the distance."
 INTERVAL_HELP = "Add the ends of 95 % intervals of numbers, where the model has them."
 EXPLAINED_COLUMNS = 5  # columns that --explain names for each voter
@@ -34,14 +30,12 @@ OUTPUT_ENDINGS = (*OUTPUT_DELIMITERS, ".jsonl", ".xlsx", ".parquet")
     reads=True,
 )
 def predict(
-    console: Console,
-    model: _console.ModelArgument,
-    table: _console.TableArgument,
+    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
     output: _console.RowsOption = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Add the shares of the votes.")] = False,
-    interval: Annotated[bool, typer.Option("--interval", help=INTERVAL_HELP)] = False,
-    explain: Annotated[bool, typer.Option("--explain", help=EXPLAIN_HELP)] = False,
-) -> None:
+    proba: Annotated[bool, Option("--proba", help="Add the shares of the votes.")] = False,
+    interval: Annotated[bool, Option("--interval", help=INTERVAL_HELP)] = False,
+    explain: Annotated[bool, Option("--explain", help=EXPLAIN_HELP)] = False,
+) -> None:  # fmt: skip
     """Predict the class or the number of each row of a table.
 
     Columns are found by their names, in any order; other columns are ignored, with a note. The
@@ -50,34 +44,29 @@ def predict(
     if explain and (proba or interval):
         raise InvalidInputError("Give --proba, --interval or --explain, not two of them.")
 
-    def answers(fitted: "TableModel", piece: Any) -> dict[str, Any]:
+    def answers(fitted: Any, piece: Any) -> dict[str, Any]:
         if explain:
             return reasons(fitted, piece, whole=console.json and output is None)
-        if fitted.task == "number":
-            return numbers(fitted, piece, proba, interval)
-        if interval:
+        if proba and fitted.task == "number":
+            raise InvalidInputError("--proba is for classes, and this model predicts numbers.")
+        if interval and fitted.task == "class":
             raise InvalidInputError("--interval is for numbers; --proba adds shares of classes.")
+        if interval and not fitted.has_std:
+            raise InvalidInputError("Neighbours give no intervals; fit with --model kernel.")
+        columns: dict[str, Any] = {"row": piece.index + 1}
+        if fitted.task == "number":
+            columns |= {"prediction": fitted.predict(piece)}
+            ends = fitted.predict_interval(piece) if interval else ()
+            return columns | dict(zip(("low", "high"), ends, strict=False))
         shares = fitted.predict_proba(piece)
-        columns = {"row": piece.index + 1, "prediction": fitted.classes_[shares.argmax(axis=1)]}
-        names: Any = fitted.classes_ if proba else []
+        columns |= {"prediction": fitted.classes_[shares.argmax(axis=1)]}
+        names = fitted.classes_ if proba else ()
         return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
 
     answer(console, answers, "votes" if explain else "predictions", model, table, output)
 
 
-def numbers(fitted: Any, piece: Any, proba: bool, interval: bool) -> dict[str, Any]:
-    if proba:
-        raise InvalidInputError("--proba is for classes, and this model predicts numbers.")
-    if interval and not fitted.has_std:
-        raise InvalidInputError("Neighbours give no intervals; fit with --model kernel.")
-    columns = {"row": piece.index + 1}
-    if not interval:
-        return columns | {"prediction": fitted.predict(piece)}
-    low, high = fitted.predict_interval(piece)
-    return columns | {"prediction": fitted.predict(piece), "low": low, "high": high}
-
-
-def reasons(fitted: "TableModel", piece: Any, whole: bool) -> dict[str, Any]:
+def reasons(fitted: Any, piece: Any, whole: bool) -> dict[str, Any]:
     lines: list[list[Any]] = []
     for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
         names = why.names if whole else why.marked_names
@@ -99,19 +88,17 @@ def reasons(fitted: "TableModel", piece: Any, whole: bool) -> dict[str, Any]:
 
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
 def neighbors(
-    console: Console,
-    model: _console.ModelArgument,
-    table: _console.TableArgument,
-    k: Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
+    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
+    k: Annotated[int, Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
     output: _console.RowsOption = None,
-) -> None:
+) -> None:  # fmt: skip
     """List the nearest fitted rows of each row of a table, in the learned metric.
 
     Rows are counted from 1, in both tables.
     """
     import numpy as np
 
-    def answers(fitted: "TableModel", piece: Any) -> dict[str, Any]:
+    def answers(fitted: Any, piece: Any) -> dict[str, Any]:
         known, (distances, nearest) = fitted.targets_, fitted.kneighbors(piece, k)
         return {
             "row": np.repeat(piece.index + 1, k),
@@ -125,13 +112,9 @@ def neighbors(
 
 
 def answer(
-    console: Console,
-    answers: "Callable[[TableModel, Any], dict[str, Any]]",
-    name: str,
-    model: Path,
-    table: Path,
-    output: Path | None,
-) -> None:
+    console: Console, answers: Callable[[Any, Any], dict[str, Any]], name: str, model: Path,
+    table: Path, output: Path | None,
+) -> None:  # fmt: skip
     import pandas as pd
 
     from cayleyklein.tables import load_model
@@ -143,15 +126,12 @@ def answer(
     if console.json and output is None:
         console.result({name: pd.concat(list(frames)).to_dict("records")}, "")
         return
-    n_rows = write_rows(frames, output)
+    n = write_rows(frames, output)
     if output is not None:
-        said = f"{output}: {counted(n_rows, 'row')}"
-        console.written({"output": str(output), "rows": n_rows}, said)
+        console.written({"output": str(output), "rows": n}, f"{output}: {counted(n, 'row')}")
 
 
-def pieces_of(
-    console: Console, model: "TableModel", table: Path, target: str | None = None
-) -> Iterator[Any]:
+def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> Iterator[Any]:
     """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
     unseen, missing = Counter[str](), Counter[str]()
     known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
@@ -221,23 +201,13 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     reads=True,
 )
 def evaluate(
-    console: Console,
-    model: _console.ModelArgument,
-    table: _console.TableArgument,
+    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
     target: Annotated[
         str | None,
-        typer.Option(
-            "-t",
-            "--target",
-            metavar="COLUMN",
-            help="The column of true classes or numbers.",
-            show_default="the one that the model was fitted with",
-        ),
+        Option("-t", "--target", metavar="COLUMN", help=TRUTH_HELP, show_default="that of `fit`"),
     ] = None,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Draw it: SVG, PNG or PDF.")
-    ] = None,
-) -> None:
+    picture: _console.PictureOption = None,
+) -> None:  # fmt: skip
     """Measure how well a model predicts the known classes or numbers of a table.
 
     Of classes: accuracy, balanced accuracy (the mean recall of the classes), log loss, the
@@ -250,20 +220,17 @@ def evaluate(
     import numpy as np
 
     from cayleyklein.experiments import scores
-    from cayleyklein.tables import atomic, load_model, targets
+    from cayleyklein.tables import load_model, targets
 
     if picture is not None:
         _console.check_picture(picture, table, model)
-        atomic.check_writable(picture)
     fitted: Any = load_model(model)
     column, what = target or getattr(fitted, "target_", None), fitted.task
     if column is None:
         raise InvalidInputError("The model does not say which column to predict; give --target.")
     if any(c.name == column and c.kind != "unused" for c in fitted.encoder_.columns_):
-        raise InvalidInputError(
-            f"Column {column!r} is one that the model predicts from; it predicts "
-            f"{getattr(fitted, 'target_', 'another')!r}."
-        )
+        said = f"Column {column!r} is one that the model predicts from"
+        raise InvalidInputError(f"{said}; it predicts {getattr(fitted, 'target_', 'another')!r}.")
     known, predicted, n_without, n_fitted = [], [], 0, 0
     total_loss, groups = 0.0, np.zeros((1, 3))
     cells = {"cells": fitted.target_cells_} if hasattr(fitted, "target_cells_") else {}
@@ -281,8 +248,7 @@ def evaluate(
             predicted.append(fitted.classes_[shares.argmax(axis=1)])
             total_loss += len(rows) * scores.log_loss(shares, fitted.classes_, truth)
             groups = groups + scores.calibration(shares, fitted.classes_, truth)
-    if n_without:
-        console.note(f"left out {counted(n_without, 'row')} without a {what} in {column!r}")
+    console.left_out(n_without, f"without a {what} in {column!r}")
     if not known:
         raise InvalidInputError(f"No row of {table} has a {what} in {column!r}.")
     truth, found = np.concatenate(known), np.concatenate(predicted)
@@ -312,9 +278,8 @@ def evaluate(
 
 
 def number_text(values: dict[str, Any]) -> str:
-    names = {"r2": "R²", "rmse": "RMSE", "mae": "MAE"}
-    both = [(names[key], values[key], values["mean"][key]) for key in names]
-    rows = [[name, f"{model:.6g}", f"{mean:.6g}"] for name, model, mean in both]
+    names, both = {"r2": "R²", "rmse": "RMSE", "mae": "MAE"}, (values, values["mean"])
+    rows = [[name, *(f"{one[key]:.6g}" for one in both)] for key, name in names.items()]
     table = columns_of_text(rows, columns=["", "model", "mean of fitted rows"])
     return f"{counted(values['rows'], 'row')}\n{table}"
 
@@ -324,7 +289,6 @@ def draw_scores(path: Path, truth: Any, found: Any, what: str) -> None:
     from sklearn.metrics import ConfusionMatrixDisplay
 
     from cayleyklein.plotting import style
-    from cayleyklein.tables import atomic
 
     if what == "number":
         figure = style.residuals_figure(truth, found)
@@ -332,8 +296,7 @@ def draw_scores(path: Path, truth: Any, found: Any, what: str) -> None:
         figure = Figure(figsize=(6, 5), layout="constrained")
         shown = {"ax": figure.add_subplot(), "cmap": "Blues", "xticks_rotation": "vertical"}
         ConfusionMatrixDisplay.from_predictions(truth, found, **shown)
-    with atomic.writing(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+    _console.save_figure(figure, path)
 
 
 def score_classes(truth: Any, found: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from cayleyklein.cli import _answers, _curvature, _experiments, _fit, _pictures
+from cayleyklein.cli import _answers, _experiments, _fit, _pictures
 from cayleyklein.cli._console import printable
 from cayleyklein.exceptions import CayleyKleinError
 
@@ -45,7 +45,7 @@ COMMANDS = {
     "evaluate": _answers.evaluate,
     "info": _fit.info,
     "neighbors": _answers.neighbors,
-    "curvature": _curvature.curvature,
+    "curvature": _fit.curvature,
     "voronoi": _pictures.voronoi,
     "figures": _pictures.figures,
     "compare": _experiments.compare_data,

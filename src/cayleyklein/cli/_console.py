@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +40,10 @@ class Console:
 
     def note(self, text: str) -> None:
         self.say(f"note: {text}")
+
+    def left_out(self, n_rows: int, why: str) -> None:
+        if n_rows:
+            self.note(f"left out {counted(n_rows, 'row')} {why}")
 
     def pieces(self, table: Path) -> Iterator[Any]:
         """Yield a table in pieces; the table "-" is standard input."""
@@ -87,9 +92,7 @@ class Console:
 
 FIRST_LINE, NEXT_LINE = 5.0, 30.0  # seconds before the first line of progress, and between lines
 FIRST_SHARE = 20  # times the work that is done when the first line says how long the rest will take
-CONTROLS = {
-    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
-}
+CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
 
 
 def printable(text: str) -> str:
@@ -116,6 +119,8 @@ TABLE_HELP = (
     "CSV, TSV, JSON (lines or a list), Excel or Parquet, with names of columns; - is standard "
     "input. Text may be packed (gz, bz2, xz, zip)."
 )
+TASK_HELP = "What to predict: a class or a number; by default by the values of the target."
+TaskChoice = StrEnum("TaskChoice", {"auto": "auto", "class_": "class", "number": "number"})
 TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
 ROWS_HELP = "CSV, TSV, JSON lines (.jsonl), Excel (.xlsx) or Parquet."
@@ -125,6 +130,9 @@ RowsOption = Annotated[
 DropOption = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
 ]
+TaskOption = Annotated[TaskChoice, typer.Option(help=TASK_HELP)]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")]
+PictureOption = Annotated[Path | None, typer.Option(metavar="OUT", help="Draw: svg, png or pdf.")]
 
 
 def not_zero(jobs: int | None) -> int | None:
@@ -143,12 +151,21 @@ def check_picture(output: Path, *inputs: Path) -> None:
     refuse_overwriting(output, *inputs)
     if output.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise InvalidInputError(f"{output} should end in .svg, .png or .pdf.")
+    from cayleyklein.tables import atomic
+
+    atomic.check_writable(output)
+
+
+def save_figure(figure: Any, output: Path) -> None:
+    from cayleyklein.tables import atomic
+
+    with atomic.writing(output) as temporary:
+        figure.savefig(temporary, dpi=150)
 
 
 def _option(name: str, kind: Any, default: Any, *flags: str, **about: Any) -> inspect.Parameter:
-    annotation = Annotated[kind, typer.Option(*flags, **about)]
-    keyword_only = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword_only, default=default, annotation=annotation)
+    annotation, how = Annotated[kind, typer.Option(*flags, **about)], inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, how, default=default, annotation=annotation)
 
 
 READING = [

@@ -6,20 +6,23 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from cayleyklein.cli import _console
-from cayleyklein.cli._console import Console, columns_of_text, not_zero, printable, with_console
-from cayleyklein.cli._fit import TASK_HELP, TaskChoice
+from cayleyklein.cli._console import Console, TaskChoice, printable, with_console
 from cayleyklein.cli._pictures import draw_figures
 
 if TYPE_CHECKING:
     from cayleyklein.experiments.page import ReportTable
 
 JOBS_HELP = "Processes; -1 for one a core."
-Processes = Annotated[int, typer.Option("-j", "--jobs", help=JOBS_HELP, callback=not_zero)]
+Processes = Annotated[int, Option("-j", "--jobs", help=JOBS_HELP, callback=_console.not_zero)]
 DASK_HELP = "A Dask scheduler to use instead of processes; its workers need cayleyklein too."
-Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help=DASK_HELP)]
+Dask = Annotated[str | None, Option("--dask", metavar="ADDRESS", help=DASK_HELP)]
+DATA_HELP = (
+    "Names from `cayleyklein datasets`, or files: CSV, TSV, JSON, Excel or Parquet, with names of "
+    "columns."
+)
 VOTES_HELP = "Neighbours that vote, with equal weights."
 STAR_LEGEND = (
     "* better than standardised k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
@@ -37,31 +40,23 @@ def compare_data(
     console: Console,
     data: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="DATA",
-            show_default="wine balance vowel",
-            help="Names from `cayleyklein datasets`, or files: CSV, TSV, JSON, Excel or Parquet, "
-            "with names of columns.",
-        ),
+        Argument(metavar="DATA", show_default="wine balance vowel", help=DATA_HELP),
     ] = None,
     target: Annotated[
-        str | None,
-        typer.Option("-t", "--target", metavar="COLUMN", help="The column to predict, for files."),
+        str | None, Option("-t", "--target", metavar="COLUMN", help="What to predict, in files.")
     ] = None,
-    task: Annotated[TaskChoice, typer.Option(help=TASK_HELP)] = TaskChoice.auto,
-    drop: _console.DropOption = None,
+    task: _console.TaskOption = TaskChoice.auto, drop: _console.DropOption = None,
     neighbors: Annotated[
-        int | None, typer.Option("-k", "--neighbors", help=VOTES_HELP, show_default="the method's")
+        int | None, Option("-k", "--neighbors", help=VOTES_HELP, show_default="the method's")
     ] = None,
-    splits: Annotated[int, typer.Option(help="Splits; more show smaller differences.")] = 5,
-    test_size: Annotated[float, typer.Option(help="Share of the rows that are tested.")] = 0.2,
-    jobs: Processes = -1,
-    dask: Dask = None,
+    splits: Annotated[int, Option(help="Splits; more show smaller differences.")] = 5,
+    test_size: Annotated[float, Option(help="Share of the rows that are tested.")] = 0.2,
+    jobs: Processes = -1, dask: Dask = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE.html", help="The report.")
+        Path, Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),
-    report: Annotated[bool, typer.Option(help="Whether to write the report.")] = True,
-) -> None:
+    report: Annotated[bool, Option(help="Whether to write the report.")] = True,
+) -> None:  # fmt: skip
     """Compare our default with other methods, on bundled data or on your own tables.
 
     Methods: the default (auto), each geometry, k-NN on standardised columns (5 neighbours, or -k),
@@ -89,17 +84,21 @@ def compare_data(
             **chosen, **console.reading, target=target, task=task.value, drop=drop or [],
             n_neighbors=neighbors, n_splits=splits, test_size=test_size, n_jobs=jobs, progress=show,
         )  # fmt: skip
-    path = None
+    path, end = None, f"{STAR_LEGEND}\n"
     if report:
         console.say("drawing the report")
         path = str(found.write_report(output).resolve())
-    end = f"{STAR_LEGEND}\n" + (f"Report: {path}\n" if path else "")
-    shown = [*found.tables(), found.overview()]
-    text = tables_text(shown, f"{end}\nThe same in Python:\n\n{found.to_python()}")
+        end += f"Report: {path}\n"
+    end += f"\nThe same in Python:\n\n{found.to_python()}"
+    text = tables_text([*found.tables(), found.overview()], end)
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 
 LONGEST_CONNECT = "10 s"
+WANTED_HELP = (
+    "exp: elliptic, hyperbolic and flat at k = 1, 3, 5, 11; targets: the same with k target "
+    "neighbours and votes of 3; mixed: these and the mixed metric at k = 3, and sonar."
+)
 Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
 
 
@@ -110,18 +109,11 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
 )
 def reproduce_tables(
     console: Console,
-    table: Annotated[
-        Wanted,
-        typer.Option(
-            help="exp: elliptic, hyperbolic and flat at k = 1, 3, 5, 11; targets: the same with k "
-            "target neighbours and votes of 3; mixed: these and the mixed metric at k = 3, and "
-            "sonar."
-        ),
-    ] = Wanted.all,
-    full: Annotated[bool, typer.Option("--full", help="The paper's protocol.")] = False,
-    figures: Annotated[bool, typer.Option("--figures", help="Draw them, in DIR/figures.")] = False,
+    table: Annotated[Wanted, Option(help=WANTED_HELP)] = Wanted.all,
+    full: Annotated[bool, Option("--full", help="The paper's protocol.")] = False,
+    figures: Annotated[bool, Option("--figures", help="Draw them, in DIR/figures.")] = False,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
+        Path, Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
     ] = Path("reproduction"),
     jobs: Processes = -1,
     dask: Dask = None,
@@ -177,12 +169,12 @@ def datasets(console: Console) -> None:
     """
     from cayleyklein.experiments import problems
 
-    found = []
-    for problem in map(problems.load_problem, problems.PROBLEMS):
-        (rows, columns), classes = problem.X.shape, len(problem.classes)
-        sizes = {"rows": rows, "columns": columns, "classes": classes}
-        found.append({"name": problem.name, **sizes, "source": problem.source})
-    table = columns_of_text(found, columns=["name", "rows", "columns", "classes"])
+    keys, every = ["name", "rows", "columns", "classes", "source"], problems.PROBLEMS
+    sizes = [
+        (p.name, *p.X.shape, len(p.classes), p.source) for p in map(problems.load_problem, every)
+    ]
+    found = [dict(zip(keys, values, strict=True)) for values in sizes]
+    table = _console.columns_of_text(found, columns=keys[:4])
     sources = "\n".join(f"{entry['name']}: {entry['source']}" for entry in found)
     console.result({"datasets": found}, f"{table}\n\n{sources}")
 
@@ -202,10 +194,9 @@ def cluster_at(address: str | None) -> Iterator[None]:
     try:
         client = distributed.Client(address, timeout=LONGEST_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"No Dask scheduler answers at {address}; start one by `dask scheduler`, and "
-            f"`dask worker ADDRESS` on every machine, or leave --dask out."
-        ) from error
+        advice = "start one by `dask scheduler`, and `dask worker ADDRESS` on every machine"
+        said = f"No Dask scheduler answers at {address}; {advice}, or leave --dask out."
+        raise ClusterError(said) from error
     with client, clear_cluster_errors("the cells"), parallel_config("dask", client=client):
         yield
 

@@ -1,32 +1,27 @@
-"""``cayleyklein fit`` and ``cayleyklein info``."""
+"""``cayleyklein fit``, ``info`` and ``curvature``."""
 
 import warnings
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from cayleyklein.cli import _console
-from cayleyklein.cli._console import Console, counted, not_zero, with_console
+from cayleyklein.cli._console import Console, TaskChoice, counted, not_zero, with_console
 from cayleyklein.exceptions import InvalidInputError
-
-if TYPE_CHECKING:
-    from cayleyklein.tables import TableClassifier, TableRegressor
-
-    TableModel = TableClassifier | TableRegressor
 
 MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
 LISTED_CLASSES = 20  # classes that `info` lists
 SMALL_CLASS = 4  # rows of a class below which `fit` notes it
 MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
+VOTERS_HELP = "Neighbours that vote; chosen by default."
 KINDS_HELP = (
     "number, category, date, text, a date format (day=date:%d/%m/%Y), or an order "
     "(size=order:small<large). May be repeated."
 )
-TaskChoice = StrEnum("TaskChoice", {"auto": "auto", "class_": "class", "number": "number"})
-TASK_HELP = "What to predict: a class or a number; by default by the values of the target."
+ShapeChoice = StrEnum("ShapeChoice", ["isotropic", "diagonal"])
 ModelChoice = StrEnum("ModelChoice", ["auto", "neighbors", "kernel"])
 GeometryChoice = StrEnum(
     "GeometryChoice", ["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
@@ -40,36 +35,27 @@ GeometryChoice = StrEnum(
     reads=True,
 )
 def fit(
-    console: Console,
-    table: _console.TableArgument,
-    target: Annotated[
-        str, typer.Option("-t", "--target", metavar="COLUMN", help="The column to predict.")
-    ],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="MODEL", help="The file to write.")
-    ],
-    task: Annotated[TaskChoice, typer.Option(help=TASK_HELP)] = TaskChoice.auto,
-    model: Annotated[ModelChoice, typer.Option(help="What predicts.")] = ModelChoice.auto,
+    console: Console, table: _console.TableArgument,
+    target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="What to predict.")],
+    output: Annotated[Path, Option("-o", "--output", metavar="MODEL", help="The file to write.")],
+    task: _console.TaskOption = TaskChoice.auto,
+    model: Annotated[ModelChoice, Option(help="What predicts.")] = ModelChoice.auto,
     geometry: Annotated[
-        GeometryChoice, typer.Option("-g", "--geometry", help="Geometry of the metric.")
+        GeometryChoice, Option("-g", "--geometry", help="Geometry of the metric.")
     ] = GeometryChoice.auto,
-    neighbors: Annotated[
-        int | None,
-        typer.Option("-k", "--neighbors", min=1, help="Neighbours that vote; chosen by default."),
-    ] = None,
+    neighbors: Annotated[int | None, Option("-k", "--neighbors", min=1, help=VOTERS_HELP)] = None,
     drop: _console.DropOption = None,
     kinds: Annotated[
-        list[str] | None, typer.Option("--as", metavar="COLUMN=KIND", help=KINDS_HELP)
+        list[str] | None, Option("--as", metavar="COLUMN=KIND", help=KINDS_HELP)
     ] = None,
     subsample: Annotated[
-        int | None, typer.Option(min=2, help="Rows to learn from.", show_default="as many as help")
+        int | None, Option(min=2, help="Rows to learn from.", show_default="as many as help")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
+    seed: _console.SeedOption = 0,
     jobs: Annotated[
-        int | None,
-        typer.Option("-j", "--jobs", help="Threads; -1 for all cores.", callback=not_zero),
+        int | None, Option("-j", "--jobs", help="Threads; -1 for all cores.", callback=not_zero)
     ] = None,
-) -> None:
+) -> None:  # fmt: skip
     """Learn to predict a column of a table from the others, and save the model.
 
     The target is a class or a number (--task). Columns may hold numbers with thousands separators
@@ -87,16 +73,14 @@ def fit(
     predicted = targets.TargetColumn.find(rows, target, task.value)
     what = predicted.task
     rows, answers, n_without = predicted.split(rows)
-    if n_without:
-        console.note(f"left out {counted(n_without, 'row')} without a {what} in {target!r}")
+    console.left_out(n_without, f"without a {what} in {target!r}")
     if predicted.cells.guess:
         console.note(f"{target}: {predicted.cells.guess}")
     if len(rows) < 2:
         raise InvalidInputError(f"{table} has one row with a {what}; learning needs many.")
     if task is TaskChoice.auto and what == "number":
-        n_distinct = len(set(answers.tolist()))
-        console.note(f"{target} holds {n_distinct:,} different numbers, and is predicted as one "
-                     f"(--task class predicts classes)")  # fmt: skip
+        holds = f"{target} holds {len(set(answers.tolist())):,} different numbers"
+        console.note(f"{holds}, and is predicted as one (--task class predicts classes)")
     console.detail(f"{counted(len(rows), 'row')}, {counted(rows.shape[1], 'column')}")
     with console.progress("learning") as show:
         kind: Any = tables.TableClassifier if what == "class" else tables.TableRegressor
@@ -123,7 +107,7 @@ def kinds_by_column(given: list[str]) -> dict[str, str]:
     return {name: kind for name, _, kind in (text.rpartition("=") for text in given)}
 
 
-def report(console: Console, model: "TableModel", output: Path) -> None:
+def report(console: Console, model: Any, output: Path) -> None:
     columns, learned, n_rows = model.encoder_.columns_, model.learned_, len(model.row_numbers_)
     n_plain = sum(column.is_plain for column in columns)
     brief = n_plain > MOST_PLAIN and not console.verbose
@@ -145,16 +129,13 @@ def report(console: Console, model: "TableModel", output: Path) -> None:
     if few and model.task == "class":
         some = f"{few:,} of {len(model.classes_):,} classes have fewer than {SMALL_CLASS} rows"
         console.note(f"{some}, which teach a metric little")
-    plain = plain_text(model)
+    plain = f" ({plain_text(model)})" if plain_text(model) else ""
     what = f"{len(model.classes_)} classes" if model.task == "class" else "numbers"
-    console.result(
-        facts_of(model, output),
-        f"{output}: {n_rows:,} rows, {what} of {model.target_!r}, metric "
-        f"{metric_text(model)}{f' ({plain})' if plain else ''}",
-    )
+    said = f"{output}: {n_rows:,} rows, {what} of {model.target_!r}, metric {metric_text(model)}"
+    console.result(facts_of(model, output), f"{said}{plain}")
 
 
-def facts_of(model: "TableModel", path: Path) -> dict[str, Any]:
+def facts_of(model: Any, path: Path) -> dict[str, Any]:
     import numpy as np
 
     targets = model.targets_
@@ -175,28 +156,19 @@ def facts_of(model: "TableModel", path: Path) -> dict[str, Any]:
     }
 
 
-def how_text(model: "TableModel", values: dict[str, Any]) -> str:
-    rows = counted(values["rows"], "row")
-    if hasattr(model.estimator_, "part_weights_"):
-        parts = (f"{name} {w:.2f}" for name, w in model.estimator_.part_weights_.items())
-        return f"kernel machines and votes of {rows}: {', '.join(parts)}"
-    return f"{values['neighbors']} nearest of {rows}"
-
-
 def target_text(values: dict[str, Any]) -> str:
     if values["task"] == "number":
         low, middle, high = (f"{value:.6g}" for value in values["numbers"].values())
         return f"{values['target'] or 'numbers'}: {low} to {high}, median {middle}"
     counts = values["classes"]
-    shown = list(counts.items())
-    if len(shown) > LISTED_CLASSES:
-        shown = Counter(counts).most_common(LISTED_CLASSES)
+    many = len(counts) > LISTED_CLASSES
+    shown = Counter(counts).most_common(LISTED_CLASSES) if many else counts.items()
     listed = ", ".join(f"{name} ({count:,})" for name, count in shown)
-    more = f" and {len(counts) - len(shown)} others" if len(counts) > len(shown) else ""
+    more = f" and {len(counts) - len(shown)} others" if many else ""
     return f"{values['target'] or 'classes'}: {listed}{more}"
 
 
-def metric_text(model: "TableModel") -> str:
+def metric_text(model: Any) -> str:
     curvatures = ", ".join(f"{K:.4g}" for K in model.learned_["curvatures"])
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
@@ -207,7 +179,7 @@ PLAIN_CHOICES = {  # that held-out rows can prefer to a learned metric
 }
 
 
-def plain_text(model: "TableModel") -> str:
+def plain_text(model: Any) -> str:
     plain = PLAIN_CHOICES.get(model.learned_.get("chosen", ""))
     return f"{plain} was as good as what was learned" if plain else ""
 
@@ -222,11 +194,17 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     weights = values["feature_weights"]
     largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
     more = ", …" if len(weights) > MOST_WEIGHTS else ""
+    by, machine = counted(values["rows"], "row"), fitted.estimator_
+    if hasattr(machine, "part_weights_"):
+        parts = (f"{name} {weight:.2f}" for name, weight in machine.part_weights_.items())
+        by = f"kernel machines and votes of {by}: {', '.join(parts)}"
+    else:
+        by = f"{values['neighbors']} nearest of {by}"
     learning = f"{counted(learned['n_rows'], 'row')} in {counted(learned['n_iter'], 'iteration')}"
     n_used = sum(column.kind != "unused" for column in columns)
     facts = [
         ["predicts", target_text(values)],
-        ["by", how_text(fitted, values)],
+        ["by", by],
         ["metric", f"{metric_text(fitted)} (asked for: {fitted.geometry})"],
         ["learned from", plain_text(fitted) or learning],
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
@@ -236,3 +214,55 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     lines += [f"  {column}" for column in columns]
     lines += ["", learned["selection"]] if learned["selection"] else []
     console.result(values, "\n".join(lines))
+
+
+@with_console(
+    "curvature flowers.csv --target species",
+    "curvature houses.csv -t price --picture curvature.svg",
+    reads=True,
+)
+def curvature(
+    console: Console, table: _console.TableArgument,
+    target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="Labels or numbers.")],
+    task: _console.TaskOption = TaskChoice.auto,
+    shape: Annotated[
+        ShapeChoice, Option(help="Column scales: equal, or learned.")
+    ] = ShapeChoice.isotropic,
+    rows: Annotated[int, Option(min=2, help="Most rows, drawn at random.")] = 500,
+    drop: _console.DropOption = None, picture: _console.PictureOption = None,
+    seed: _console.SeedOption = 0,
+) -> None:  # fmt: skip
+    """Estimate how curved the rows of a table are, with a 95 % interval.
+
+    Columns are encoded as by `fit`, and standardised. K has their unit; the bend, K times the mean
+    square distance from the mean, has none.
+    """
+    from sklearn.preprocessing import StandardScaler
+
+    from cayleyklein import tables
+    from cayleyklein.curvature import estimate_curvature
+
+    frame = tables.read_table(table, **console.reading)
+    others, y, n_missing = tables.split_target(frame, target, task=task)
+    console.left_out(n_missing, f"without {target!r}")
+    X = StandardScaler().fit_transform(tables.TableEncoder(drop=drop or []).fit_transform(others))
+    X = X[:, X.any(axis=0)]
+    found = estimate_curvature(X, y, shape=shape.value, max_samples=rows, random_state=seed)
+    if picture is not None:
+        from cayleyklein.plotting import CurvatureDisplay
+
+        figure: Any = CurvatureDisplay.from_estimate(found).plot().figure_
+        figure.savefig(picture)
+    values: dict[str, Any] = {"verdict": found.verdict, "p_value": found.p_value}
+    lines = [found.verdict]
+    for name, value, ends in (
+        ("curvature", found.curvature, found.interval),
+        ("bend", found.bend, found.bend_interval),
+    ):
+        known = [None if no else end for end, no in zip(ends, found.open_ends, strict=True)]
+        values |= {name: value, f"{name}_interval": known}
+        said = ["no end" if end is None else f"{end:.3g}" for end in known]
+        lines.append(f"{name:10} {value:.3g}, 95 % interval from {said[0]} to {said[1]}")
+    about = f"{counted(found.n_rows, 'row')}, {counted(X.shape[1], 'standardised column')}"
+    lines.append(f"{'from':10} {about}, {found.kind} in {target!r}")
+    console.result(values | {"rows": found.n_rows, "target": found.kind}, "\n".join(lines))

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option, echo
 
 from cayleyklein.cli import _console
-from cayleyklein.cli._console import Console, counted, with_console
+from cayleyklein.cli._console import Console, with_console
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -25,17 +25,14 @@ if TYPE_CHECKING:
     reads=True,
 )
 def voronoi(
-    console: Console,
-    table: _console.TableArgument,
-    x: Annotated[str, typer.Option("--x", metavar="COLUMN", help="Horizontal axis.")],
-    y: Annotated[str, typer.Option("--y", metavar="COLUMN", help="Vertical axis.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="SVG, PNG or PDF.")],
-    label: Annotated[
-        str | None, typer.Option("--label", metavar="COLUMN", help="Classes, for colours.")
-    ] = None,
-    curvature: Annotated[float, typer.Option("-K", "--curvature", help="Curvature K.")] = 0.0,
-    order: Annotated[int, typer.Option(min=1, help="Nearest rows that a cell shares.")] = 1,
-) -> None:
+    console: Console, table: _console.TableArgument,
+    x: Annotated[str, Option("--x", metavar="COLUMN", help="Horizontal axis.")],
+    y: Annotated[str, Option("--y", metavar="COLUMN", help="Vertical axis.")],
+    output: Annotated[Path, Option("-o", "--output", metavar="OUT", help="SVG, PNG or PDF.")],
+    label: Annotated[str | None, Option(metavar="COLUMN", help="Classes, for colours.")] = None,
+    curvature: Annotated[float, Option("-K", "--curvature", help="Curvature K.")] = 0.0,
+    order: Annotated[int, Option(min=1, help="Nearest rows that a cell shares.")] = 1,
+) -> None:  # fmt: skip
     """Draw the Voronoi diagram of two columns of a table.
 
     The points are centred and divided by the root of their mean squared distance to the centre, and
@@ -44,20 +41,18 @@ def voronoi(
     from cayleyklein._validation import require
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.plotting import VoronoiDisplay
-    from cayleyklein.tables import atomic, read_table
+    from cayleyklein.tables import read_table
 
     require("matplotlib", "plot")
     from matplotlib.figure import Figure
 
     _console.check_picture(output, table)
-    atomic.check_writable(output)
     names = [x, y, *([label] if label else [])]
     text = [label] if label and label not in (x, y) else []
     source: Any = sys.stdin.buffer if str(table) == "-" else table
     rows = read_table(source, text=text, **console.reading)
     points, labels, n_missing = points_of(rows, names)
-    if n_missing:
-        console.note(f"left out {counted(n_missing, 'row')} with missing values")
+    console.left_out(n_missing, "with missing values")
     metric = metric_for(points, curvature)
     diagram = CayleyKleinVoronoi(points, metric, order=order, labels=labels)
     if len(diagram.duplicates):
@@ -67,8 +62,7 @@ def voronoi(
     VoronoiDisplay.from_diagram(diagram).plot(ax)
     title = f"{metric.geometry}, K = {metric.curvature:g}"
     ax.set(xlabel=x, ylabel=y, title=title + (f", order {order}" if order > 1 else ""))
-    with atomic.writing(output) as temporary:
-        figure.savefig(temporary, dpi=150)
+    _console.save_figure(figure, output)
     n_cells = len(diagram.cell_generators)
     values = {"output": str(output), "points": len(points), "cells": n_cells}
     console.written(values, f"{output}: {n_cells} cells of {len(points)} points")
@@ -77,12 +71,10 @@ def voronoi(
 def points_of(rows: Any, names: list[str]) -> "tuple[Floats, Any, int]":
     import numpy as np
 
-    from cayleyklein._validation import did_you_mean
+    from cayleyklein.columns.uses import check_name
 
     for name in names:
-        if name not in rows.columns:
-            known = did_you_mean(name, list(rows.columns))
-            raise InvalidInputError(f"There is no column {name!r}.{known}")
+        check_name(name, rows)
     for name in names[:2]:
         if rows[name].dtype.kind != "f":
             raise InvalidInputError(f"Column {name!r} holds text; a diagram needs two of numbers.")
@@ -107,10 +99,8 @@ def metric_for(points: "Floats", K: float) -> "CurvedMetric":
         raise InvalidInputError("All points are the same; a diagram needs two different ones.")
     farthest = float(sqdist.max() / unit**2)
     if K * farthest <= -1:
-        raise InvalidInputError(
-            f"With K = {K:g} some points lie outside the hyperbolic disc; the farthest needs "
-            f"K > {-1 / farthest:.3g}."
-        )
+        said = f"With K = {K:g} some points lie outside the hyperbolic disc"
+        raise InvalidInputError(f"{said}; the farthest needs K > {-1 / farthest:.3g}.")
     return CurvedMetric(factor=np.eye(2) / unit, center=center, curvature=K)
 
 
@@ -126,11 +116,9 @@ def scripts() -> dict[str, Path]:
 @with_console("figures -o pictures", "figures spheres order_k -o pictures")
 def figures(
     console: Console,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
-    ],
+    output: Annotated[Path, Option("-o", "--output", metavar="DIR", help="Made if missing.")],
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Figures.", show_default="all")
+        list[str] | None, Argument(metavar="NAME", help="Figures.", show_default="all")
     ] = None,
 ) -> None:
     """Draw the figures of the paper.
@@ -139,9 +127,8 @@ def figures(
     and k, a decision frontier, and one diagram in five charts: each as PNG and SVG. Diagrams
     that move are GIFs. All of them take a minute.
     """
-    written = draw_figures(console, output, names or ())
-    values = {"figures": [str(path) for path in written]}
-    console.written(values, "\n".join(map(str, written)))
+    written = list(map(str, draw_figures(console, output, names or ())))
+    console.written({"figures": written}, "\n".join(written))
 
 
 def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> list[Path]:
@@ -171,16 +158,12 @@ def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> l
 
 
 def open_explorer(
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 5006,
-    host: Annotated[
-        str, typer.Option(help="Address; this computer only by default.")
-    ] = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+    port: Annotated[int, Option(help="Port to listen on; 0 takes a free one.")] = 5006,
+    host: Annotated[str, Option(help="Address; this computer by default.")] = "127.0.0.1",
+    no_browser: Annotated[bool, Option("--no-browser", help="Open no browser.")] = False,
 ) -> None:
     """Open a page where points, conics and curvatures can be moved, and metrics learned."""
     from cayleyklein.app import explore
 
-    def announce(address: str) -> None:
-        typer.echo(f"The explorer is at {address} (Ctrl+C ends it).")
-
-    explore(port, host, browser=not no_browser, on_start=announce)
+    said = "The explorer is at {} (Ctrl+C ends it)."
+    explore(port, host, browser=not no_browser, on_start=lambda where: echo(said.format(where)))
