@@ -29,6 +29,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
+from cayleyklein._jit import Kernel
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.exceptions import InvalidInputError
@@ -58,6 +59,21 @@ class Groups(NamedTuple):
         starts = np.append(0, np.cumsum(sizes))
         shift = np.repeat(self.starts[:-1][groups] - starts[:-1], sizes)
         return Groups(self.members[np.arange(starts[-1]) + shift], starts)
+
+    def following(self) -> Ints:
+        """Return for each member the one after it in its group, cyclically."""
+        following = np.roll(self.members, -1)
+        filled = self.sizes > 0
+        following[self.starts[1:][filled] - 1] = self.members[self.starts[:-1][filled]]
+        return following
+
+    def fans(self) -> tuple[Ints, Ints]:
+        """Cut polygons into triangles from their first corner; return these, and their polygons."""
+        key, place = self.keys, np.arange(len(self.members))
+        place = place - self.starts[key]
+        second = np.flatnonzero((place > 0) & (place < self.sizes[key] - 1))
+        corners = np.stack([self.starts[key[second]], second, second + 1], axis=1)
+        return self.members[corners], key[second]
 
     def of_group(self, group: int | np.intp) -> Ints:
         return self.members[self.starts[group] : self.starts[group + 1]]
@@ -90,7 +106,12 @@ class PowerDiagram:
         flat = np.vstack([A / (1 - b)[:, None], N / r[:, None]])
         height = np.append(b / (1 - b), np.full(len(N), -1.0))
         fatten = _fattening(flat)
-        hull = _hull(np.column_stack([flat @ fatten.T, height]))
+        points = np.column_stack([flat @ fatten.T, height])
+        # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
+        try:
+            hull = ConvexHull(points, qhull_options="Qt Q12" + " Qx" * (self.dimension >= 4))
+        except QhullError:  # merging facets of clusters in many dimensions can fail
+            hull = ConvexHull(points, qhull_options="QJ")  # moves points by 1e-11 instead
         simplices, equations = hull.simplices.astype(np.intp), hull.equations
         floor = (simplices >= self.n).all(axis=1)  # walls alone: the facet below everything
         number = np.where(floor, -1, np.cumsum(~floor) - 1)
@@ -105,15 +126,9 @@ class PowerDiagram:
                 "lost in rounding; drop the outliers, or make diagrams of the parts."
             )
         self.corners = normal @ fatten / (slope - constant)
-
-    @cached_property
-    def used(self) -> Bools:
-        return np.bincount(self.simplices.ravel(), minlength=self.n)[: self.n] > 0
-
-    @cached_property
-    def on_wall(self) -> Bools:
+        self.used = np.bincount(self.simplices.ravel(), minlength=self.n)[: self.n] > 0
         walled = self.corner_of[(self.simplices >= self.n).any(axis=1)]
-        return np.bincount(walled, minlength=len(self.corners)) > 0
+        self.on_wall = np.bincount(walled, minlength=len(self.corners)) > 0
 
     @cached_property
     def cells(self) -> Groups:
@@ -132,32 +147,16 @@ class PowerDiagram:
     @cached_property
     def facets(self) -> tuple[Ints, Groups]:
         """Pairs of cells with a common facet (walls are cells here), and its corners."""
-        return self._edges() if self.dimension == 2 else self._faces()
-
-    @cached_property
-    def ridges(self) -> tuple[Ints, Groups]:
-        """The facets between two cells, neither of them a wall."""
-        pairs, corners = self.facets
-        inner = (pairs < self.n).all(axis=1)
-        return pairs[inner], corners.take(inner)
-
-    def _edges(self) -> tuple[Ints, Groups]:
-        """Return the ridges in the plane: each is dual to two neighbouring simplices."""
-        found = []
-        for opposite, (i, j) in ((0, (1, 2)), (1, (2, 0)), (2, (0, 1))):
-            other = self.neighbors[:, opposite]
-            ends = np.stack([self.corner_of, self.corner_of[other]], axis=1)
-            once = (other > np.arange(len(other))) & (ends[:, 0] != ends[:, 1])
-            found.append(np.hstack([self.simplices[once][:, [i, j]], ends[once]]))
-        table = np.concatenate(found)
-        starts = np.arange(0, 2 * len(table) + 1, 2)
-        return table[:, :2], Groups(table[:, 2:].ravel(), starts)
-
-    def _faces(self) -> tuple[Ints, Groups]:
-        """Return the ridges in any dimension: each is dual to an edge that simplices share."""
-        pairs = np.array(list(combinations(range(self.dimension + 1), 2)))
-        edge = np.sort(self.simplices[:, pairs].reshape(-1, 2), axis=1)
-        corner = np.repeat(self.corner_of, len(pairs))
+        if self.dimension == 2:  # each is dual to two neighbouring simplices
+            other, corners = self.neighbors.T, self.simplices.T
+            ends = np.stack(np.broadcast_arrays(self.corner_of, self.corner_of[other]), axis=2)
+            once = (other > np.arange(other.shape[1])) & (ends[..., 0] != ends[..., 1])
+            pairs = np.stack([np.roll(corners, -1, 0)[once], np.roll(corners, -2, 0)[once]], axis=1)
+            return pairs, Groups(ends[once].ravel(), np.arange(0, 2 * len(pairs) + 1, 2))
+        # each is dual to an edge that simplices share
+        sides = np.array(list(combinations(range(self.dimension + 1), 2)))
+        edge = np.sort(self.simplices[:, sides].reshape(-1, 2), axis=1)
+        corner = np.repeat(self.corner_of, len(sides))
         real = edge[:, 0] < self.n
         code = edge[real, 0] * (self.simplices.max() + 1) + edge[real, 1]
         code, corner = np.unique(np.stack([code, corner[real]]), axis=1)
@@ -165,10 +164,16 @@ class PowerDiagram:
         groups = Groups.of(key, corner, len(codes))
         # where simplices share a corner, some edges only cross it, or a lower face of it
         full = groups.sizes >= self.dimension
-        keep = full[key]
-        groups = Groups.of(np.cumsum(full)[key[keep]] - 1, corner[keep], int(full.sum()))
-        found = np.stack(np.divmod(codes[full], self.simplices.max() + 1), axis=1)
-        return found, self._polygons(groups) if self.dimension == 3 else groups
+        pairs = np.stack(np.divmod(codes[full], self.simplices.max() + 1), axis=1)
+        groups = groups.take(full)
+        return pairs, self._polygons(groups) if self.dimension == 3 else groups
+
+    @cached_property
+    def ridges(self) -> tuple[Ints, Groups]:
+        """The facets between two cells, neither of them a wall."""
+        pairs, corners = self.facets
+        inner = (pairs < self.n).all(axis=1)
+        return pairs[inner], corners.take(inner)
 
     def _polygons(self, groups: Groups) -> Groups:
         key = groups.keys
@@ -181,16 +186,6 @@ class PowerDiagram:
         x = np.einsum("ij,ij->i", at, first[key]) * np.linalg.norm(second, axis=1)[key]
         y = np.einsum("ij,ij->i", at, second[key]) * np.linalg.norm(first, axis=1)[key]
         return Groups(groups.members[np.lexsort((np.arctan2(y, x), key))], groups.starts)
-
-
-def _hull(points: Floats) -> ConvexHull:
-    # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
-    options = "Qt Q12" + (" Qx" if points.shape[1] >= 5 else "")
-    try:
-        return ConvexHull(points, qhull_options=options)
-    except QhullError:
-        # Merging facets of clusters in many dimensions can fail; QJ moves points by 1e-11 instead.
-        return ConvexHull(points, qhull_options="QJ")
 
 
 def _fattening(flat: Floats) -> Floats:
@@ -225,11 +220,14 @@ def order_k(
     """Return the candidate sets (m, k), their mean planes, and the diagram of these."""
     # original (n,) is the first row that each row is a copy of, itself in general
     n, d = A.shape
-    # In the plane there are at most (2k - 1) n - k² + 1 cells of order k (Lee 1982).
-    _reserve((2 * order - 1) * n - order * order + 1, order, d)
     sets = np.flatnonzero(original == np.arange(n))[:, None]
+    # In the plane there are at most (2k - 1) n - k² + 1 cells of order k (Lee 1982).
+    most = (2 * order - 1) * n - order * order + 1 if order > 1 else 0
     while True:
-        _reserve(len(sets), sets.shape[1], d)
+        cells = max(most, len(sets))
+        what = f"A diagram of order {order:,} with about {cells:,} cells"
+        remedy = "Take a lower order or fewer points, or classify with CurvedNeighbors."
+        check_memory(8.0 * cells * order * (d + 2), what, remedy)
         means, heights = A[sets].mean(axis=1), b[sets].mean(axis=1)
         diagram = PowerDiagram(means, heights, *walls)
         if sets.shape[1] == order:
@@ -237,25 +235,17 @@ def order_k(
         sets = _with_one_more(diagram, sets, original)
 
 
-def _reserve(cells: int, order: int, d: int) -> None:
-    needed = 8.0 * cells * order * (d + 2) if order > 1 else 0.0
-    remedy = "Take a lower order or fewer points, or classify with CurvedNeighbors."
-    check_memory(needed, f"A diagram of order {order:,} with about {cells:,} cells", remedy)
-
-
 def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
     sides = sets[diagram.ridges[0].T]
     lone, proper = exchanges(sides, original)
     alone = sets[(original[sets] == original[sets[:, :1]]).all(axis=1)]
-    rows = np.argsort(original, kind="stable")
-    again = original[rows[1:]] == original[rows[:-1]]
-    next_copy = np.full(len(original), -1)
-    next_copy[rows[:-1][again]] = rows[1:][again]
-    more = next_copy[alone[:, -1]]
     grown = [np.column_stack([sides[0], lone[:, 1]])[proper]]
-    if again.any():
+    if (original != np.arange(len(original))).any():
+        rows = np.argsort(original, kind="stable")
+        more = np.append(rows, -1)[np.argsort(rows)[alone[:, -1]] + 1]
+        same = np.append(original, -1)[more] == original[alone[:, -1]]
         grown.append(np.column_stack([sides[1], lone[:, 0]])[proper])
-        grown.append(np.column_stack([alone, more])[more >= 0])
+        grown.append(np.column_stack([alone, more])[same])
     found = np.sort(np.vstack(grown), axis=1)
     n, k = len(original), found.shape[1]
     if k * np.log2(n) >= 63:
@@ -274,3 +264,53 @@ def exchanges(sides: Ints, original: Ints) -> tuple[Ints, Bools]:
     copies = original[sides] == original[lone]
     proper = ~common.all(axis=2) & (common | copies).all(axis=2)
     return lone[..., 0].T, proper.all(axis=0)
+
+
+@Kernel
+def median_order(sites: Floats) -> Ints:
+    """Return an order of the sites that is a balanced k-d tree."""
+    # node [lo, hi) at depth t has its median along axis t mod d at (lo + hi) // 2
+    n, d = sites.shape
+    order = np.arange(n)
+    stack = [(0, n, 0)]
+    while stack:
+        lo, hi, depth = stack.pop()
+        if hi - lo < 2:
+            continue
+        part = order[lo:hi].copy()
+        order[lo:hi] = part[np.argsort(sites[part, depth % d])]
+        middle = (lo + hi) // 2
+        stack.append((lo, middle, depth + 1))
+        stack.append((middle, hi, depth + 1))
+    return order
+
+
+@Kernel
+def walk_all(
+    W: Floats, A: Floats, b: Floats, starts: Ints, neighbors: Ints, sites: Floats, found: Ints
+) -> None:
+    """Find the highest plane over each query: descend to a site near it, then climb."""
+    # Sites and planes are in `median_order`. By convexity a cell without higher neighbours holds w.
+    d = W.shape[1]
+    for q in range(len(W)):
+        lo, hi, axis = 0, len(sites), 0
+        while hi - lo > 1:
+            middle = (lo + hi) // 2
+            if W[q, axis] < sites[middle, axis]:
+                hi = middle
+            else:
+                lo = middle
+            axis = axis + 1 if axis + 1 < d else 0
+        here, best, height = -1, lo, b[lo]
+        for k in range(d):
+            height += A[lo, k] * W[q, k]
+        while here != best:
+            here = best
+            for e in range(starts[here], starts[here + 1]):
+                other = neighbors[e]
+                value = b[other]
+                for k in range(d):
+                    value += A[other, k] * W[q, k]
+                if value > height:
+                    height, best = value, other
+        found[q] = here

@@ -1,7 +1,7 @@
 """Voronoi diagrams of curved metrics."""
 
 from functools import cached_property
-from math import sqrt
+from math import acos, sqrt
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from cayleyklein import _validation as checks
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein.diagrams import _kernels, domains
-from cayleyklein.diagrams import _plane_cells as plane_cells
-from cayleyklein.diagrams._power import Groups, PowerDiagram, exchanges, order_k
+from cayleyklein.diagrams import _power, domains
+from cayleyklein.diagrams._power import Groups
+from cayleyklein.diagrams.domains import Boundary, LocalChart, Triangulation
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
@@ -21,23 +21,14 @@ TOLERANCES = {2: (1e-4, 1e-12), 3: (1e-2, 1e-6)}
 BEYOND_ENTRIES = 2**22  # values of planes in a block of queries beyond the walls
 
 
-class Triangulation(NamedTuple):
-    """The Delaunay triangulation of a curved metric.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
-    >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
-    >>> [part.shape for part in diagram.dual()]
-    [(3, 3), (3, 2), (6, 2)]
-    """
-
-    simplices: Ints  #: Points of each simplex, shape (m, d + 1).
-    centers: Floats  #: Centre of each simplex, equally far from its points, shape (m, d).
-    edges: (
-        Ints  #: Points of neighbouring cells, shape (e, 2); some belong to no simplex when K < 0.
-    )
+class PlaneCells(NamedTuple):
+    chart: LocalChart  # of starts, ends and segments
+    pairs: Ints  # of cells, with a common segment
+    segments: Floats
+    cell: Ints  # of each piece; cells are convex, one after the other, each counter-clockwise
+    starts: Floats
+    ends: Floats
+    angles: Floats  # where an arc starts and ends, (m, 2) and increasing; NaN for a segment
 
 
 class CayleyKleinVoronoi(NotebookCard):
@@ -105,7 +96,7 @@ class CayleyKleinVoronoi(NotebookCard):
         self._original = domains.first_equal(self.points)
         self._chart, A, b = domains.local_planes(self.points, metric)
         self._walls = domains.far_walls(self._chart, self._chart.to_local(self.points))
-        found = order_k(A, b, self._walls, self.order, self._original)
+        found = _power.order_k(A, b, self._walls, self.order, self._original)
         self._sets, self._A, self._b, self._power = found
         self.window = domains.window_corners(window, self.points, metric.curvature)
         self.labels: AnyArray | None = None
@@ -123,7 +114,16 @@ class CayleyKleinVoronoi(NotebookCard):
             if metric.curvature < 0:
                 used &= domains.meets_ball(self._disc_corners, self._power.cells, used)
         self._cells, self._cell_number = _numbering(used)
-        self._vertices, self._vertex_number = _numbering(inside)
+        vertices, self._vertex_number = _numbering(inside)
+        again = np.flatnonzero(self._original != np.arange(n))
+        #: Pairs (duplicate, first row with the same point), of shape (m, 2).
+        self.duplicates = np.stack([again, self._original[again]], axis=1)
+        self.cell_generators = self._sets[self._cells]  #: Those of each cell, (n_cells, order).
+        shown = np.append(self.cell_generators, again)
+        #: Points without a cell, because rounding merged them with a neighbour.
+        self.hidden = np.setdiff1d(np.arange(n), shown)
+        #: Vertices in the domain, of shape (n_vertices, d).
+        self.vertices = self._chart.to_points(self._power.corners[vertices])
 
     def __repr__(self) -> str:
         what = repr(self.metric).partition("(")[2][:-1]
@@ -133,39 +133,17 @@ class CayleyKleinVoronoi(NotebookCard):
         )
 
     @cached_property
-    def duplicates(self) -> Ints:
-        """Pairs (duplicate, first row with the same point), of shape (m, 2)."""
-        again = np.flatnonzero(self._original != np.arange(len(self.points)))
-        return np.stack([again, self._original[again]], axis=1)
-
-    @cached_property
     def _ridges(self) -> tuple[Ints, Ints, Groups]:
         """The cells on both sides of each ridge, the points that it bisects, and its corners."""
         pairs, corners = self._power.ridges
-        points, keep = exchanges(self._sets[pairs.T], self._original)
+        points, keep = _power.exchanges(self._sets[pairs.T], self._original)
         keep &= (self._cell_number[pairs] >= 0).all(axis=1)
         if self.metric.curvature < 0 and self.metric.dimension == 2:
             ends = self._disc_corners[corners.members.reshape(-1, 2).T]
-            keep &= plane_cells.cut_edges(*ends)[2]
+            keep &= domains.cut_edges(*ends)[2]
         elif self.metric.curvature < 0:
             keep &= domains.meets_ball(self._disc_corners, corners, keep)
         return self._cell_number[pairs[keep]], points[keep], corners.take(keep)
-
-    @cached_property
-    def hidden(self) -> Ints:
-        """Points without a cell, because rounding merged them with a neighbour."""
-        shown = np.append(self.cell_generators, self.duplicates[:, 0])
-        return np.setdiff1d(np.arange(len(self.points)), shown)
-
-    @cached_property
-    def cell_generators(self) -> Ints:
-        """Generators of each cell, of shape (n_cells, order)."""
-        return self._sets[self._cells]
-
-    @cached_property
-    def vertices(self) -> Floats:
-        """Vertices in the domain, of shape (n_vertices, d)."""
-        return self._chart.to_points(self._power.corners[self._vertices])
 
     @cached_property
     def regions(self) -> list[list[int]]:
@@ -216,7 +194,7 @@ class CayleyKleinVoronoi(NotebookCard):
         used = np.flatnonzero(self._power.used)
         sites = self._chart.to_local(self.points)[self._sets].mean(axis=1)
         # in the tree's order cells that are close lie close in memory
-        rows = used[_kernels.median_order(np.ascontiguousarray(sites[used]))]
+        rows = used[_power.median_order(np.ascontiguousarray(sites[used]))]
         place = np.empty(self._power.n, dtype=np.intp)
         place[rows] = np.arange(len(rows))
         pairs = place[self._power.ridges[0]]
@@ -236,7 +214,7 @@ class CayleyKleinVoronoi(NotebookCard):
         checks.refuse_overflow(np.isfinite(w).all(axis=1), "L(x - μ)", "X")
         rows, A, b, graph, sites = self._location
         found = np.empty(len(w), dtype=np.intp)
-        _kernels.walk_all(w, A, b, graph.starts, graph.members, sites, found)
+        _power.walk_all(w, A, b, graph.starts, graph.members, sites, found)
         N, r = self._walls
         beyond = np.flatnonzero(~(w @ N.T <= r).all(axis=1))  # ridges out there are not known
         for part in np.array_split(beyond, 1 + len(beyond) * len(b) // BEYOND_ENTRIES):
@@ -258,46 +236,68 @@ class CayleyKleinVoronoi(NotebookCard):
         default, finest = TOLERANCES[d]
         return default if value is None else checks.as_real(value, "tolerance", f"[{finest:g}, 1)")
 
-    def _cut_out(self, tolerance: float) -> tuple[domains.LocalChart, PowerDiagram]:
+    def _cut_out(self, tolerance: float) -> tuple[LocalChart, _power.PowerDiagram]:
         A, b = self._A[self._cells], self._b[self._cells]
         return domains.cut_out(self._chart, A, b, self.window, tolerance)
 
     @cached_property
-    def _plane_cells(self) -> plane_cells.PlaneCells:
-        off, n = self._tolerance(space=False), len(self._cells)
+    def _plane_cells(self) -> PlaneCells:
+        off = self._tolerance(space=False)
         if self.window is not None:
             chart, power = self._cut_out(off)
-            pairs, ends = power.ridges
-            segments = power.corners[ends.members.reshape(-1, 2)]
-            pieces = plane_cells.polygon_pieces(power.corners, power.cells)
-            return plane_cells.PlaneCells(chart, n, pairs, segments, *pieces)
-        middle = self.metric.center
-        heights = self._A[self._cells] @ self._chart.to_local(middle) + self._b[self._cells]
-        y, ends = self._disc_corners, self._ridges[2]
+            (pairs, ends), cells, y = power.ridges, power.cells, power.corners
+            pieces = cells.keys, y[cells.members], y[cells.following()]
+            segments, no_arcs = (
+                y[ends.members.reshape(-1, 2)],
+                np.full((len(cells.keys), 2), np.nan),
+            )
+            return PlaneCells(chart, pairs, segments, *pieces, no_arcs)
+        y, center = self._disc_corners, self.metric.center
+        heights = self._A[self._cells] @ self._chart.to_local(center) + self._b[self._cells]
         cells = self._power.cells.take(self._cells)
-        pieces = plane_cells.cut_to_disc(y, cells, int(np.argmax(heights)))
-        segments = np.stack(plane_cells.cut_edges(*y[ends.members.reshape(-1, 2).T])[:2], axis=1)
-        chart = domains.LocalChart(self.metric, middle, 1 / sqrt(-self.metric.curvature))
-        return plane_cells.PlaneCells(chart, n, self.ridge_cells, segments, *pieces)
+        both = y[self._ridges[2].members.reshape(-1, 2).T]
+        segments = np.stack(domains.cut_edges(*both)[:2], axis=1)
+        chart = LocalChart(self.metric, center, 1 / sqrt(-self.metric.curvature))
+        around = domains.cut_to_disc(y, cells, int(np.argmax(heights)))
+        return PlaneCells(chart, self.ridge_cells, segments, *around)
 
-    def boundaries(self) -> list[plane_cells.Boundary]:
+    def boundaries(self) -> list[Boundary]:
         """Return the exact boundaries of plane cells: segments, and arcs of the absolute.
 
         They are cut to the domain or the window; a cell outside has an empty boundary.
         """
-        return self._plane_cells.boundaries()
+        chart, _, _, cell, starts, ends, angles = self._plane_cells
+        places = np.searchsorted(cell, np.arange(1, len(self._cells)))
+        parts = (
+            np.split(v, places) for v in (chart.to_points(starts), chart.to_points(ends), angles)
+        )
+        return [Boundary(*three) for three in zip(*parts, strict=True)]
 
     def areas(self) -> Floats:
         """Return the exact areas of plane cells in the chart x, which sum to the domain's."""
-        return self._plane_cells.areas()
+        chart, _, _, cell, starts, ends, angles = self._plane_cells
+        (x, y), (u, v), sweeps = starts.T, ends.T, angles[:, 1] - angles[:, 0]
+        sectors = np.where(np.isnan(sweeps), x * v - y * u, sweeps) / 2  # area is ½∮(x dy - y dx)
+        areas = np.bincount(cell, sectors, minlength=len(self._cells))
+        return np.asarray(areas * abs(np.linalg.det(chart.matrix)), dtype=np.float64)
 
     def outlines(self, tolerance: float | None = None) -> list[Floats]:
         """Return the corners (m, 2) of plane cells in the domain or the window; (0, 2) outside.
 
         Arcs become chords at most `tolerance` off, relative to their radius; 1e-4 by default.
         """
-        off = self._tolerance(tolerance, space=False)
-        return self._plane_cells.outlines(off)
+        # a chord of the unit circle over the angle φ has the sagitta 1 - cos(φ/2)
+        step = 2 * acos(1 - self._tolerance(tolerance, space=False))
+        plane = self._plane_cells
+        sweeps = np.nan_to_num(plane.angles[:, 1] - plane.angles[:, 0])
+        count = np.maximum(1, np.ceil(sweeps / step)).astype(np.intp)
+        piece = np.repeat(np.arange(len(count)), count)
+        part = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+        angle = plane.angles[piece, 0] + sweeps[piece] * part / count[piece]
+        on_circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        corners = np.where((part == 0)[:, None], plane.starts[piece], on_circle)
+        ends = np.searchsorted(plane.cell[piece], np.arange(1, len(self._cells)))
+        return np.split(plane.chart.to_points(corners), ends)
 
     def cells(self, tolerance: float | None = None) -> list[Any]:
         """Return the cells within the domain, or the window; those outside are empty.

@@ -33,6 +33,7 @@ FAR, FAR_FROM_ALL = 1e6, 1e3
 
 MARGIN = 0.1  # of the default window around the generators, relative to their extent
 WINDOW_ROOM = 0.05  # least distance of the point a window is cut around from its sides, relative
+NO_ARC = 1e-12  # an arc this close to a whole circle has length 0: rounding exchanged its ends
 DISC_ROOM = 1.5  # distance of the walls around a hyperbolic domain, in its radii
 
 
@@ -44,20 +45,14 @@ class EquivalentBalls(NamedTuple):
 def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     """Return the balls whose power diagram, clipped to the domain, is the Voronoi diagram.
 
-    They are `centers` (n, d) and `sq_radii` (n,), which may be negative, in a named tuple: with
-    f_i(x) = ⟨a_i, x⟩ + b_i of :func:`cayleyklein.geometry.proximity_planes`,
+    For points (n, d) in the domain of a CurvedMetric, they are `centers` (n, d) and `sq_radii`
+    (n,), which may be negative, in a named tuple: with f_i(x) = ⟨a_i, x⟩ + b_i of
+    :func:`cayleyklein.geometry.proximity_planes`,
 
         c_i = a_i,    r_i² = ‖a_i‖² + 2 b_i,    ‖x - c_i‖² - r_i² = ‖x‖² - 2 f_i(x).
 
     The paper's balls (§3.1) come from another multiple of f_i and grow without bound as K tends to
     0. These do not: for K = 0 and Σ = I they are the points themselves, with radius 0.
-
-    Parameters
-    ----------
-    points : array-like of shape (n, d)
-        Generators, in the domain of the metric.
-    metric : CurvedMetric
-        A metric of any curvature.
 
     Examples
     --------
@@ -131,8 +126,7 @@ def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -
         raise InvalidInputError(
             "A hyperbolic diagram ends at its domain, the inside of the absolute; leave out window."
         )
-    corners = as_finite_array(window, "window")
-    d = points.shape[1]
+    corners, d = as_finite_array(window, "window"), points.shape[1]
     refuse_extent(float(np.abs(corners).max(initial=0.0)), "window reaches")
     if corners.shape != (2, d) or not (corners[0] < corners[1]).all():
         raise InvalidInputError(
@@ -228,6 +222,88 @@ def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
     return answer
 
 
+def cut_to_disc(
+    corners: Floats, cells: Groups, around_center: int
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Intersect polygons, counter-clockwise, with the unit disc; `around_center` has its centre."""
+    tail, head = cells.members, cells.following()
+    # both cells at an edge cut it from the same end, so that they agree to the last bit
+    back = (tail > head)[:, None]
+    low, high, meets = cut_edges(corners[np.minimum(tail, head)], corners[np.maximum(tail, head)])
+    cell = cells.keys[meets]
+    start, end = np.where(back, high, low)[meets], np.where(back, low, high)[meets]
+    if not (cell == around_center).any():
+        east = np.array([[1.0, 0.0]])  # the cell is the whole disc
+        return np.array([around_center]), east, east, np.array([[0.0, 2 * math.pi]])
+    follower = Groups.of(cell, np.arange(len(cell)), len(cells.sizes)).following()
+    leaving = np.flatnonzero(~in_ball(corners)[head[meets]])
+    arc_start, arc_end = end[leaving], start[follower[leaving]]
+    first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (arc_start, arc_end))
+    sweep = np.mod(last - first, 2 * math.pi)
+    sweep[sweep > 2 * math.pi - NO_ARC] = 0.0
+    segments = start, end, np.full((len(cell), 2), np.nan)
+    arcs = arc_start, arc_end, np.stack([first, first + sweep], axis=1)
+    order = np.argsort(np.append(np.arange(len(cell)), leaving), kind="stable")
+    starts, ends, angles = (np.vstack(both)[order] for both in zip(segments, arcs, strict=True))
+    return np.append(cell, cell[leaving])[order], starts, ends, angles
+
+
+def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
+    """Return the ends of segments within the unit disc, and which segments meet it."""
+    e = head - tail
+    along, sqlength = np.einsum("ij,ij->i", tail, e), np.einsum("ij,ij->i", e, e)
+    cross = tail[:, 0] * e[:, 1] - tail[:, 1] * e[:, 0]
+    # ‖tail + t e‖² = 1, whose discriminant is |e|² - (tail × e)²
+    room = sqlength - cross * cross
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(room, 0.0))
+        enter, leave = (-along - root) / sqlength, (-along + root) / sqlength
+    tail_in, head_in = in_ball(tail), in_ball(head)
+    enter, leave = np.where(tail_in, 0.0, enter), np.where(head_in, 1.0, leave)
+    meets = (sqlength > 0) & (tail_in | head_in | ((room > 0) & (enter > 0) & (leave < 1)))
+    start = np.where(tail_in[:, None], tail, tail + enter[:, None] * e)
+    end = np.where(head_in[:, None], head, tail + leave[:, None] * e)
+    return start, end, meets
+
+
+class Boundary(NamedTuple):
+    """The boundary of a plane cell, pieces one after the other: segments and arcs.
+
+    An arc follows x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K between its angles; those of a segment are NaN.
+
+    Examples
+    --------
+    >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> left, right = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc).boundaries()
+    >>> np.isnan(left.angles).any(axis=1)  # a segment, and an arc of the absolute
+    array([ True, False])
+    """
+
+    starts: Floats
+    ends: Floats
+    angles: Floats
+
+
+class Triangulation(NamedTuple):
+    """The Delaunay triangulation of a curved metric.
+
+    Examples
+    --------
+    >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
+    >>> [part.shape for part in diagram.dual()]
+    [(3, 3), (3, 2), (6, 2)]
+    """
+
+    simplices: Ints  #: Points of each simplex, shape (m, d + 1).
+    centers: Floats  #: Centre of each simplex, equally far from its points, shape (m, d).
+    edges: (
+        Ints  #: Points of neighbouring cells, shape (e, 2); some belong to no simplex when K < 0.
+    )
+
+
 class Mesh(NamedTuple):
     """A closed triangle mesh: vertices (v, 3), and triangles (t, 3) of them, seen from outside.
 
@@ -243,17 +319,15 @@ class Mesh(NamedTuple):
     @property
     def volume(self) -> float:
         """Enclosed volume in the chart x."""
-        if not len(self.triangles):
-            return 0.0
-        corners = self.vertices[self.triangles] - self.vertices.mean(axis=0)
-        return float(np.linalg.det(corners).sum() / 6)
+        middle = self.vertices.sum(axis=0) / max(1, len(self.vertices))
+        return float(np.linalg.det(self.vertices[self.triangles] - middle).sum() / 6)
 
 
 def cell_meshes(chart: LocalChart, power: PowerDiagram) -> list[Mesh]:
     pairs, polygons = power.facets
     wall = pairs[:, 1] >= power.n
     outward = power.slopes[pairs[:, 1]] - np.where(wall, 0.0, power.slopes[pairs[:, 0]].T).T
-    triangles, ridge = fans(polygons)
+    triangles, ridge = polygons.fans()
     at = power.corners[triangles]
     normal = np.cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 0])
     # seen from outside in the chart, which may be a mirror image of x
@@ -269,16 +343,6 @@ def cell_meshes(chart: LocalChart, power: PowerDiagram) -> list[Mesh]:
         used, number = np.unique(part, return_inverse=True)
         meshes.append(Mesh(x[used], number.reshape(-1, 3)))
     return meshes
-
-
-def fans(polygons: Groups) -> tuple[Ints, Ints]:
-    """Cut polygons into triangles from their first corner; return triangles and their polygons."""
-    key, place = polygons.keys, np.arange(len(polygons.members))
-    place = place - polygons.starts[key]
-    second = np.flatnonzero((place > 0) & (place < polygons.sizes[key] - 1))
-    first = polygons.starts[key[second]]
-    corners = polygons.members[np.stack([first, second, second + 1], axis=1)]
-    return corners, key[second]
 
 
 def encode_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyArray, Ints]:

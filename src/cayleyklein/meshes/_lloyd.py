@@ -206,7 +206,7 @@ def _cells(x: Floats, region: Region) -> tuple[Ints, Floats]:
     shapes = shapely.polygons(shapely.linearrings(corners[cells.members], indices=cells.keys))
     shapely.prepare(region.shape)
     inner = shapely.contains_properly(region.shape, shapes)
-    whole, cell = domains.fans(cells.take(inner))
+    whole, cell = cells.take(inner).fans()
     # rounding may exchange close corners
     parts = shapely.intersection(shapely.convex_hull(shapes[~inner]), region.shape)
     parts = shapely.constrained_delaunay_triangles(parts)

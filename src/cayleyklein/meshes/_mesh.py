@@ -209,33 +209,30 @@ def read_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
         )
     metric.inverse_factor  # noqa: B018 - raises for a lower rank
     shapely = checks.require("shapely", "mesh")
-    rings = {"polygon": _read_ring(polygon, "polygon", metric)}
+    given = {"polygon": polygon}
     if holes is not None:
         several = isinstance(holes, Iterable) and not isinstance(holes, str | bytes | dict)
         checks.expect(several, "holes", holes, "a list of polygons (n, 2)")
-        for i, hole in enumerate(holes):
-            rings[f"holes[{i}]"] = _read_ring(hole, f"holes[{i}]", metric)
-    corners = np.concatenate(list(rings.values()))
-    names = [f"{name}[{k}]" for name in rings for k in range(len(rings[name]))]
+        given |= {f"holes[{i}]": hole for i, hole in enumerate(holes)}
+    rings = [_read_ring(values, name, metric) for name, values in given.items()]
+    sizes, corners = [len(ring) for ring in rings], np.concatenate(rings)
+    names = [f"{name}[{k}]" for name, n in zip(given, sizes, strict=True) for k in range(n)]
     _refuse_repeats(corners, names)
-    parts: list[Ints] = []
-    for name, ring in rings.items():  # turned so that the inside is on the left in z
-        z = (ring - ring.mean(axis=0)) @ metric.factor.T
-        area = np.linalg.det(np.stack([z, np.roll(z, -1, axis=0)], axis=1)).sum()
-        k = sum(map(len, parts)) + np.arange(len(ring))
+    mirrored, parts = np.linalg.det(metric.factor) < 0, list[Ints]()
+    for k in np.split(np.arange(len(corners)), np.cumsum(sizes)[:-1]):
         sides = np.stack([k, np.roll(k, -1)], axis=1)
-        parts.append(sides if (area > 0) == (name == "polygon") else sides[:, ::-1])
+        left_in_z = shapely.is_ccw(shapely.LinearRing(corners[k])) != mirrored
+        parts.append(sides if left_in_z == (not parts) else sides[:, ::-1])
     edges = np.concatenate(parts)
     _refuse_crossings(corners, edges, names)
-    outer, *inner = shapes = {name: shapely.Polygon(ring) for name, ring in rings.items()}
-    for hole in inner:
-        if not shapes[outer].contains(shapes[hole]):
-            raise InvalidInputError(f"{hole} lies outside polygon.")
-        for other in inner:
-            if hole != other and shapes[other].contains(shapes[hole]):
-                raise InvalidInputError(f"{hole} lies inside {other}; drop it.")
-    first, *others = rings.values()
-    return Region(metric, corners, edges, shapely.Polygon(first, others))
+    outer, *inner = map(shapely.Polygon, rings)
+    for i, hole in enumerate(inner):
+        if not outer.contains(hole):
+            raise InvalidInputError(f"holes[{i}] lies outside polygon.")
+        for j, other in enumerate(inner):
+            if i != j and other.contains(hole):
+                raise InvalidInputError(f"holes[{i}] lies inside holes[{j}]; drop it.")
+    return Region(metric, corners, edges, shapely.Polygon(rings[0], rings[1:]))
 
 
 def _read_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:

@@ -35,11 +35,9 @@ GHOSTS = 8.0 * np.exp(2j * np.pi * np.arange(8) / 8 + 0.1j)
 
 
 class Refinement:
-    """Vertices y (n,) in the conformal plane, ghosts and then corners first, and segments.
+    """Vertices y (n,) in the conformal plane, ghosts and then corners first, and segments."""
 
-    The goal is the smallest angle in radians, and the largest area and edge in the metric.
-    """
-
+    # the goal is the smallest angle in radians, and the largest area and edge in the metric
     def __init__(
         self, y: Complexes, edges: Ints, K: float, goal: tuple[float, float, float], limit: int
     ) -> None:
@@ -55,10 +53,7 @@ class Refinement:
         self.stopped, self.at_limit = "", f"max_vertices={limit}"  # by what, before the goal
 
     def run(self) -> tuple[Ints, Bools, Bools]:
-        """Refine; return the triangles inside, which are bad, and which are spared.
-
-        There are none if the boundary was never whole.
-        """
+        """Refine; return the triangles inside, if the boundary was ever whole, bad, and spared."""
         whole, rebuild = False, True
         while not self.stopped:
             if rebuild:
