@@ -20,7 +20,7 @@ import numpy as np
 from _timing import peak_memory
 from cayleyklein import CurvedKernelClassifier, CurvedKNeighborsClassifier
 from cayleyklein.kernels import estimator
-from cayleyklein.prediction.metric_choice import obtain_metric
+from cayleyklein.prediction.tasks import obtain_metric
 
 SIZES = ["500x20", "4000x20", "100000x12", "1000000x50"]
 TEST = 2000

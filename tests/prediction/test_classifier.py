@@ -1,6 +1,7 @@
 """The classifier against scikit-learn's on the same distances, and its ways to a metric."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -401,3 +402,18 @@ def test_a_class_of_one_row_leaves_the_log_loss_finite():
         warnings.filterwarnings("ignore", message="Classes .* have fewer than")
         model = CurvedKNeighborsClassifier(random_state=0).fit(iris[some], species[some])
     assert model.selection_.trials[0].scores["log loss"] < 0.5
+
+
+def test_classes_of_many_queries_are_predicted_by_blocks():
+    """The probabilities of all queries, 96 MB, are never in memory at once."""
+    X, Q = np.arange(400.0)[:, None], np.linspace(0, 400, 60_000)[:, None]
+    model = CurvedKNeighborsClassifier(3, metric=CurvedMetric.euclidean(1)).fit(
+        X, np.arange(400) % 200
+    )
+    tracemalloc.start()
+    found = model.predict(Q)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60_000 * 200 * 8 * 0.75
+    some = slice(None, None, 50)
+    assert (found[some] == model.predict_proba(Q[some]).argmax(axis=1)).all()

@@ -14,7 +14,7 @@ from cayleyklein import (
     CurvedMLKR,
 )
 from cayleyklein.learning import lmnn
-from cayleyklein.prediction import metric_choice
+from cayleyklein.prediction import tasks
 from cayleyklein.selection import sample_size
 
 
@@ -91,8 +91,8 @@ def test_a_callback_stops_between_samples(rows, small_samples):
 
 def test_all_rows_vote_whatever_the_sample(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(metric_choice, "POOL_ROWS", 600)
-    monkeypatch.setattr(metric_choice, "LEARN_FROM", 600)
+    monkeypatch.setattr(tasks, "POOL_ROWS", 600)
+    monkeypatch.setattr(tasks, "LEARN_FROM", 600)
     model = CurvedKNeighborsClassifier(random_state=0).fit(X, y)
     assert model.n_samples_fit_ == len(X)
     given = CurvedKNeighborsClassifier(subsample=600, random_state=0).fit(X, y)

@@ -25,19 +25,16 @@ from cayleyklein.kernels.fitting import FittedSum, HeldOut, PartFitter
 from cayleyklein.kernels.machine import GAMMAS, RIDGES
 from cayleyklein.kernels.sums import PARTS, VOTING, ScoreSum
 from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.rows import GivenRows, TrainingRows
+from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import checked_queries
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
 from cayleyklein.prediction.points import Points
-from cayleyklein.prediction.tasks import Predicting
-from cayleyklein.selection import folds, procedure
-from cayleyklein.selection.procedure import Chosen
-from cayleyklein.selection.scores import NEIGHBORS, Scorer
-from cayleyklein.selection.trials import Selection
+from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting, obtain_metric
+from cayleyklein.selection import folds
+from cayleyklein.selection.scores import NEIGHBORS
 
 # Fitted rows, evenly spaced, whose values stand for any other value of a column.
 REFERENCE_ROWS = 16
@@ -52,12 +49,11 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     _voters_kind: ClassVar[Any]  # CurvedKNeighborsClassifier or CurvedKNeighborsRegressor
 
     _kernel_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SOURCE_CONSTRAINTS,
+        **COMMON_CONSTRAINTS,
         "parts": [StrOptions(set(PARTS)), tuple, list],
         "columns": [StrOptions({"auto", "standardised", "ranks"})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "ridge": [Interval(Real, 0, None, closed="neither"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
 
@@ -128,9 +124,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
         def learn(rows: GivenRows, purpose: str) -> tuple[Metric, Any]:
-            silent = {"callback": None, "verbose": False} if purpose == "fold" else {}
-            choose = learn_and_grow if purpose == "sample" else learn_only
-            return obtain_metric(self, rows, choose, random_state=seed, **silent)[:2]
+            changed: dict[str, Any] = {"random_state": seed}
+            changed["geometry"] = "product" if self.geometry == "auto" else self.geometry
+            changed |= {"callback": None, "verbose": False} if purpose == "fold" else {}
+            return obtain_metric(self, rows, purpose == "sample", **changed)[:2]
 
         fitter = PartFitter(
             task, names, learn, self._make_voters, self._scorer.default_neighbors, seed,
@@ -342,16 +339,3 @@ def mean_difference(X: Floats) -> Floats:
     n = len(X)
     ranks = 2 * np.arange(n) - n + 1
     return np.asarray(2 * ranks @ np.sort(X, axis=0) / max(1, n * (n - 1)))
-
-
-def learn_only(
-    geometry: str, learner: Any, rows: TrainingRows, scorer: Scorer, rng: np.random.Generator
-) -> Chosen:
-    """Learn the metric that was asked for; folds decide how much it counts."""
-    metric, fits = learner._learn(rows, rng)
-    return Chosen(metric, fits, Selection(learner.geometry, "learned", 0), len(rows))
-
-
-def learn_and_grow(geometry: str, *rest: Any) -> Chosen:
-    """Learn the metric from a sample that grows while held-out rows gain."""
-    return procedure.select("product" if geometry == "auto" else geometry, *rest)

@@ -7,22 +7,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import encode_classes, restore_on_error
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.estimator import OutsideQueries
 from cayleyklein.neighbors.search import SearchIndex, number_of_neighbors
-from cayleyklein.prediction.explanation import Explanation, explanations
-from cayleyklein.prediction.points import LocalScales, Points
+from cayleyklein.prediction.explanation import Explanation
 from cayleyklein.prediction.predictor import NeighborPredictor
 from cayleyklein.prediction.tasks import LabelPredictor
-from cayleyklein.prediction.votes import VOTE_KINDS, LabelVotes, Weights, candidates_of
+from cayleyklein.prediction.votes import VOTE_KINDS, Weights, candidates_of
 
 
 class CurvedKNeighborsClassifier(LabelPredictor, NeighborPredictor):
@@ -125,47 +122,26 @@ default="auto"
     }
 
     def __init__(
-        self,
-        n_neighbors: int | str = "auto",
-        *,
-        geometry: str = "auto",
+        self, n_neighbors: int | str = "auto", *, geometry: str = "auto",
         learner: BaseEstimator | None = None,
         metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        weights: Weights = "local",
-        class_weight: dict[Any, float] | str | None = None,
-        subsample: int | float | str | None = "auto",
-        algorithm: Algorithm = "auto",
-        outside: OutsideQueries = "extend",
-        random_state: int | np.random.RandomState | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        verbose: bool = False,
+        weights: Weights = "local", class_weight: dict[Any, float] | str | None = None,
+        subsample: int | float | str | None = "auto", algorithm: Algorithm = "auto",
+        outside: OutsideQueries = "extend", random_state: Any = None,
+        callback: Callable[[Progress], bool | None] | None = None, verbose: bool = False,
         n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors, geometry=geometry, learner=learner, metric=metric, weights=weights,
-            subsample=subsample, algorithm=algorithm, outside=outside, random_state=random_state,
-            callback=callback, verbose=verbose, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.class_weight = class_weight
-
-    def _make_table(
-        self, points: Points, given: GivenRows, scales: LocalScales | None
-    ) -> LabelVotes:
-        self.classes_ = cast(AnyArray, given.classes)
-        table = LabelVotes(
-            points, given.target, given.weights, len(self.classes_), self.weights, scales
-        )
-        self.class_prior_ = table.prior
-        return table
+    ) -> None:  # fmt: skip
+        self.n_neighbors, self.geometry, self.learner = n_neighbors, geometry, learner
+        self.metric, self.weights, self.class_weight = metric, weights, class_weight
+        self.subsample, self.algorithm, self.outside = subsample, algorithm, outside
+        self.random_state, self.callback = random_state, callback
+        self.verbose, self.n_jobs = verbose, n_jobs
 
     @restore_on_error
     def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike | None = None, classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Add labelled rows as neighbours; the metric stays. The first call is a fit.
 
         Parameters
@@ -242,16 +218,35 @@ default="auto"
         >>> int(why.prediction), bool((why.labels == 0).all()), bool(why.votes.sum().round(9) == 1)
         (0, True, True)
         """
-        check_is_fitted(self, "classes_")
         fitted = self._rows_in_memory().X
 
         def explain(queries: Floats) -> list[Explanation]:
-            k = number_of_neighbors(self)
-            index = cast(SearchIndex, self._searcher)
+            k, index = number_of_neighbors(self), cast(SearchIndex, self._searcher)
             found = index.nearest(queries, candidates_of(self.weights, k), self.n_jobs)
-            return explanations(
-                queries, fitted, self.metric_, self.classes_, self._shares_by_column,
-                self._table.ballots(found, k), found.distances, self._table.answers(found, k),
-            )  # fmt: skip
+            votes, probabilities = self._table.ballots(found, k), self._table.answers(found, k)
+            why = []
+            for at, query in enumerate(queries):
+                mine = np.flatnonzero((votes.queries == at) & (votes.votes > 0))
+                mine = mine[np.argsort(-votes.votes[mine], kind="stable")]
+                rows, far = votes.rows[mine], found.distances[at, votes.places[mine]]
+                columns = np.full((len(mine), len(query)), np.nan)
+                finite = np.isfinite(far)
+                if finite.any():
+                    some = fitted[rows[finite]]
+                    same = np.broadcast_to(query, some.shape)
+                    columns[finite] = self.metric_.column_shares(same, some)
+                names, columns = self._shares_by_column(columns)
+                shares, cast_votes = probabilities[at], votes.votes[mine]
+                why.append(
+                    Explanation(
+                        self.classes_[shares.argmax()], shares, self.classes_, rows,
+                        self.classes_[votes.labels[mine]], far, cast_votes / cast_votes.sum(),
+                        columns, names,
+                    )
+                )  # fmt: skip
+            return why
 
         return self._one_or_more(X, explain)
+
+    def _best(self, X: Any) -> Any:
+        return self._answers(X, best=True)

@@ -1,13 +1,10 @@
 """Why a classifier predicts a class: the rows that voted, and what their distances are made of."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein.metrics.combined import Metric
-from cayleyklein.prediction.votes import Ballots
 
 PRINTED_ROWS, PRINTED_COLUMNS = 10, 5  # voters and columns that are printed
 
@@ -78,30 +75,3 @@ class Explanation:
         if closer:
             lines.append("  (a column with a negative share brings the two rows closer)")
         return "\n".join(lines)
-
-
-def explanations(
-    queries: Floats, fitted: Floats, metric: Metric, classes: AnyArray,
-    by_column: Callable[[Floats], tuple[AnyArray, Floats]], votes: Ballots, distances: Floats,
-    shares: Floats,
-) -> list[Explanation]:  # fmt: skip
-    """Explain the class probabilities `shares` (m, C) of queries by the votes behind them."""
-    why = []
-    for at, query in enumerate(queries):
-        mine = np.flatnonzero((votes.queries == at) & (votes.votes > 0))
-        mine = mine[np.argsort(-votes.votes[mine], kind="stable")]
-        rows, far = votes.rows[mine], distances[at, votes.places[mine]]
-        columns = np.full((len(mine), queries.shape[1]), np.nan)
-        finite = np.isfinite(far)
-        if finite.any():
-            some = fitted[rows[finite]]
-            columns[finite] = metric.column_shares(np.broadcast_to(query, some.shape), some)
-        names, columns = by_column(columns)
-        cast = votes.votes[mine]
-        why.append(
-            Explanation(
-                classes[shares[at].argmax()], shares[at], classes, rows,
-                classes[votes.labels[mine]], far, cast / cast.sum(), columns, names,
-            )
-        )  # fmt: skip
-    return why

@@ -83,7 +83,9 @@ class LeftOut(NamedTuple):
         return Ranked(values, rows, found.inside)
 
 
-def floored_scales(fifth: Floats, typical: float) -> Floats:
+def floored_scales(fifth: Floats, some: Ints | slice = slice(None)) -> Floats:
+    """Return scales of at least a share of the median one, of some of the points."""
+    typical = float(np.median(fifth[some]))
     return np.maximum(fifth, LEAST_SCALE * typical) if typical > 0 else np.ones_like(fifth)
 
 
@@ -109,19 +111,18 @@ class LocalScales:
             some = even_rows(n, SCALE_ROWS)
             sample = SearchIndex(index.X[some], index.metric, "auto")
             fifth = fifth_among(sample, index.X, np.isin(np.arange(n), some), n_jobs)
-            return cls(floored_scales(fifth, float(np.median(fifth[some]))))
+            return cls(floored_scales(fifth, some))
         found = index.nearest(index.X, min(NEAR + 1, n - 1), n_jobs, own=0)
         fifth = found.distances[:, min(NEAR, n - 1) - 1]
-        return cls(floored_scales(fifth, float(np.median(fifth))), found.rows, found.distances)
+        return cls(floored_scales(fifth), found.rows, found.distances)
 
     @classmethod
     def euclidean(cls, Z: Floats) -> Self:
         """Measure the scales of points with Euclidean coordinates."""
-        n = len(Z)
-        some = even_rows(n, SCALE_ROWS)
+        some = even_rows(len(Z), SCALE_ROWS)
         near, _ = nearest_rows(Z[some], Z, min(NEAR + 1, len(some)))
-        fifth = fifth_nearest(near, np.isin(np.arange(n), some))
-        return cls(floored_scales(fifth, float(np.median(fifth[some]))))
+        fifth = fifth_nearest(near, np.isin(np.arange(len(Z)), some))
+        return cls(floored_scales(fifth, some))
 
     @classmethod
     def on_cluster(cls, blocks: RowBlocks, metric: Metric, n_jobs: int | None) -> Self:
@@ -132,7 +133,7 @@ class LocalScales:
         parts = zip(blocks.blocks, np.split(in_sample, blocks.starts[1:]), strict=True)
         tasks = [_distributed.task(fifth_among, sample, X, mine, n_jobs) for X, mine in parts]
         fifth = np.concatenate(_distributed.compute(*tasks, doing="measuring how dense rows are"))
-        return cls(floored_scales(fifth, float(np.median(fifth[some]))))
+        return cls(floored_scales(fifth, some))
 
     def without(self, points: Ints) -> Floats:
         """Return the scales (m, p) of all points when one of them is left out."""

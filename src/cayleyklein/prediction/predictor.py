@@ -1,80 +1,40 @@
 """What the classifier and the regressor by neighbours share: fits, growth, and answers."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import check_parameters, few_threads, restore_on_error
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors import search
-from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.dask_shards import Shards
-from cayleyklein.neighbors.estimator import NeighborMethods, OutsideQueries, refuse_growth
+from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
 from cayleyklein.neighbors.search import Ranked, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, obtain_metric
 from cayleyklein.prediction.points import LeftOut, LocalScales, Points
-from cayleyklein.prediction.tasks import Predicting
-from cayleyklein.prediction.votes import Weights, candidates_of
+from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting, obtain_metric
+from cayleyklein.prediction.votes import LabelVotes, NumberMeans, Weights, candidates_of, nearest_of
 
 
 class NeighborPredictor(Predicting, NeighborMethods):
     """Base of the predictors by neighbours: points vote, and `kneighbors` finds rows."""
 
+    weights: Weights
     _table: Any  # LabelVotes or NumberMeans
-    _all_rows: SearchIndex | None = None
-    """Index of all rows, made when it is asked for; None where rows are points."""
-
+    _all_rows: SearchIndex | None = None  # made when it is asked for; None where rows are points
     _neighbor_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborMethods._search_constraints,
-        **SOURCE_CONSTRAINTS,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        **COMMON_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        n_neighbors: int | str = "auto",
-        *,
-        geometry: str = "auto",
-        learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        weights: Weights = "linear",
-        subsample: int | float | str | None = "auto",
-        algorithm: Algorithm = "auto",
-        outside: OutsideQueries = "extend",
-        random_state: int | np.random.RandomState | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.geometry = geometry
-        self.learner = learner
-        self.metric = metric
-        self.weights = weights
-        self.subsample = subsample
-        self.algorithm = algorithm
-        self.outside = outside
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-
-    # -- fitting --------------------------------------------------------------------
 
     @restore_on_error
     def fit(
@@ -94,8 +54,8 @@ class NeighborPredictor(Predicting, NeighborMethods):
 
     def _fit(self, given: GivenRows) -> Self:
         self.learner_, self.selection_ = None, None
-        chosen = self.metric is not None or self.learner is not None
-        if self._numeric and not chosen and not varies(given):
+        learns = self._numeric and self.metric is None and self.learner is None
+        if learns and not isinstance(given.X, RowBlocks) and (given.X[0] == given.X).all():
             metric: Metric = CurvedMetric.euclidean(given.n_columns)
         else:
             metric, self.learner_, self.selection_ = obtain_metric(self, given)
@@ -117,21 +77,23 @@ class NeighborPredictor(Predicting, NeighborMethods):
                 if local:
                     scales = LocalScales.on_cluster(given.X, metric, self.n_jobs)
             else:
+                rows = given.places
                 if metric.domain:
-                    refuse_outside(metric.contains(given.places))
-                points = Points.pooled(given.places, given.weights)
-                distinct = given.places
-                if len(points.rows) < len(distinct):
-                    distinct = distinct[points.rows]
+                    refuse_outside(metric.contains(rows))
+                points = Points.pooled(rows, given.weights)
+                distinct = rows if len(points.rows) == len(rows) else rows[points.rows]
                 index = self._searcher = SearchIndex(distinct, metric, self.algorithm)
                 scales = LocalScales.among(index, self.n_jobs) if local else None
         self._given = replace(given, source=None, always=None)
         self.metric_, self._all_rows = metric, None
-        self._table = self._make_table(points, given, scales)
         self.n_samples_fit_, self.algorithm_used_ = len(given.target), self._searcher.name
-
-    def _make_table(self, points: Points, given: GivenRows, scales: LocalScales | None) -> Any:
-        raise NotImplementedError
+        if given.classes is None:
+            targets = given.target.reshape(len(given.target), -1)
+            self._table = NumberMeans(points, targets, given.weights, self.weights)
+        else:
+            self.classes_, C = given.classes, len(given.classes)
+            self._table = LabelVotes(points, given.target, given.weights, C, self.weights, scales)
+            self.class_prior_ = self._table.prior
 
     def _grow(self, X: Any, y: Any, sample_weight: Any, classes: AnyArray | None = None) -> Self:
         """Add rows in memory, of known classes; the metric stays. The first call is a fit."""
@@ -149,17 +111,18 @@ class NeighborPredictor(Predicting, NeighborMethods):
         self._take(self._given.joined(added), self.metric_)
         return self
 
-    # -- predicting -----------------------------------------------------------------
+    def _answers(self, X: Any, best: bool = False) -> Any:
+        """Return class probabilities or mean targets (m, t) by the votes of the nearest points.
 
-    def _answers(self, X: Any) -> Any:
-        """Return class probabilities or mean targets (m, t) by the votes of the nearest points."""
-        check_is_fitted(self, "metric_")
+        With `best`, return the numbers (m,) of the most probable classes, made by blocks of queries
+        without all m × C probabilities.
+        """
         k = search.number_of_neighbors(self, own=X is None)
         queries, n_wanted = search.checked_queries(self, X), candidates_of(self.weights, k)
         if self.weights != self._table.weights:  # set after the fit
             check_parameters(self)
             self._take(self._given, self.metric_)
-        table, index, finish = self._table, self._searcher, partial(answers, k=k)
+        table, index, finish = self._table, self._searcher, partial(answers, k=k, best=best)
         if queries is None and isinstance(index, SearchIndex):
             rows, parts = cast(Floats, self._given.X), []
             for at in range(0, len(rows), search.CHUNK):
@@ -167,7 +130,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
                 found = index.nearest(rows[at : at + search.CHUNK], n_wanted + 1, self.n_jobs)
                 parts.append(finish(found, table, at)[0])
             return np.concatenate(parts)
-        kind = (table.width,), np.float64
+        kind: search.Kind = ((), np.intp) if best else ((table.width,), np.float64)
         return index.answer(queries, n_wanted, finish, table, (kind,), self.n_jobs)[0]
 
     def _by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
@@ -177,9 +140,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         every = []
         for number in numbers:
             k = max(1, min(number, found.rows.shape[1] - 1))
-            wanted = candidates_of(weights, k)
-            near = Ranked(found.values[:, :wanted], found.rows[:, :wanted], found.inside)
-            every.append(self._table.answers(near, k))
+            every.append(self._table.answers(nearest_of(found, candidates_of(weights, k)), k))
         return np.array(every)
 
     def _row_index(self) -> SearchIndex | Shards:
@@ -191,14 +152,11 @@ class NeighborPredictor(Predicting, NeighborMethods):
         return self._all_rows
 
 
-def answers(found: Ranked, table: Any, first: int | None, *, k: int) -> tuple[Floats]:
+def answers(found: Ranked, table: Any, first: int | None, *, k: int, best: bool) -> tuple[Any]:
     """Return a table's answers; queries are the fitted rows from `first` on, or others."""
     left_out = None
     if first is not None:
         left_out = LeftOut.of(table.points, first + np.arange(len(found.rows)))
         found = left_out.drop_from(found, candidates_of(table.weights, k))
-    return (table.answers(found, k, left_out),)
-
-
-def varies(given: GivenRows) -> bool:
-    return isinstance(given.X, RowBlocks) or bool((given.X[0] != given.X).any())
+    made = table.answers(found, k, left_out)
+    return (made.argmax(axis=1) if best else made,)

@@ -1,17 +1,21 @@
 """The regressor: learn a metric, then average the targets of the nearest neighbours by it."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self, cast
 
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats
-from cayleyklein.learning.rows import GivenRows
-from cayleyklein.prediction.points import LocalScales, Points
+from cayleyklein.learning.descent import Progress
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.neighbors.algorithms import Algorithm
+from cayleyklein.neighbors.estimator import OutsideQueries
 from cayleyklein.prediction.predictor import NeighborPredictor
 from cayleyklein.prediction.tasks import NumberPredictor
-from cayleyklein.prediction.votes import VOTE_KINDS, NumberMeans
+from cayleyklein.prediction.votes import VOTE_KINDS, Weights
 
 
 class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
@@ -85,7 +89,6 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
 
     With a metric that is known:
 
-    >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
     >>> model = CurvedKNeighborsRegressor(2, metric=disc, weights="distance")
     >>> model.fit([[0.0], [0.5], [0.9]], [0.0, 1.0, 2.0]).predict([[0.0], [0.25]]).round(3)
@@ -98,11 +101,19 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         "weights": [StrOptions(set(VOTE_KINDS)), callable],
     }
 
-    def _make_table(
-        self, points: Points, given: GivenRows, scales: LocalScales | None
-    ) -> NumberMeans:
-        targets = given.target.reshape(len(given.target), -1)
-        return NumberMeans(points, targets, given.weights, self.weights)
+    def __init__(
+        self, n_neighbors: int | str = "auto", *, geometry: str = "auto",
+        learner: BaseEstimator | None = None,
+        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
+        weights: Weights = "linear", subsample: int | float | str | None = "auto",
+        algorithm: Algorithm = "auto", outside: OutsideQueries = "extend",
+        random_state: Any = None, callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.n_neighbors, self.geometry, self.learner = n_neighbors, geometry, learner
+        self.metric, self.weights, self.subsample = metric, weights, subsample
+        self.algorithm, self.outside, self.random_state = algorithm, outside, random_state
+        self.callback, self.verbose, self.n_jobs = callback, verbose, n_jobs
 
     @restore_on_error
     def partial_fit(

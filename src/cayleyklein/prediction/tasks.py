@@ -1,34 +1,62 @@
-"""What is predicted, labels or numbers: what the predictors by votes and by kernels share."""
+"""What all predictors share: reading rows, where the metric comes from, labels or numbers.
 
+`geometry=`, `learner=` and `metric=` mean the same in every estimator that predicts.
+"""
+
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
-from cayleyklein._distributed import in_memory
-from cayleyklein._estimators import CallbackSupport, check_truth, is_dask, naming
+from cayleyklein import _estimators
+from cayleyklein._distributed import RowBlocks, in_memory
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.learner import RowLearner
+from cayleyklein.learning.learner import LEARN_FROM, RowLearner
 from cayleyklein.learning.lmnn import LABEL_GEOMETRIES, CurvedLMNN
 from cayleyklein.learning.mlkr import NUMBER_GEOMETRIES, CurvedMLKR
 from cayleyklein.learning.rows import GivenRows
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.neighbors import search
 from cayleyklein.neighbors.dask_shards import LEAST_ROWS
-from cayleyklein.neighbors.search import checked_queries
 from cayleyklein.prediction import votes
-from cayleyklein.prediction.metric_choice import check_source
-from cayleyklein.selection import scores
+from cayleyklein.selection import procedure, scores
+from cayleyklein.selection.trials import Selection
+
+COMMON_CONSTRAINTS: dict[str, list[Any]] = {
+    "learner": [HasMethods(["fit"]), None],
+    "metric": [CurvedMetric, MixedMetric, ProductMetric, None],
+    "subsample": [
+        Interval(Integral, 2, None, closed="left"),
+        Interval(RealNotInt, 0, 1, closed="right"),
+        StrOptions({"auto"}),
+        None,
+    ],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "random_state": ["random_state"],
+    "callback": [callable, None],
+    "verbose": ["verbose", "boolean"],
+}
+# Parameters of learning, with their defaults.
+WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
+# Rows of a table that are read at most, and their entries; a sample grows among them.
+POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 
 
-class Predicting(entrance.TableInput, CallbackSupport):
+class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     """Mixin of all predictors: reading rows, judging and explaining answers."""
 
+    learner: Any
     n_features_in_: int
     _given: GivenRows
     _numeric: ClassVar[bool]
@@ -38,7 +66,24 @@ class Predicting(entrance.TableInput, CallbackSupport):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **how: Any) -> GivenRows:
         """Check the parameters, and the rows to fit; with `reset` False, more of them."""
-        check_source(self)
+        _estimators.check_parameters(self)
+        if isinstance(self.learner, type):
+            kind = self.learner.__name__
+            raise InvalidInputError(
+                f"learner must be an estimator, {kind}(), not the class {kind}."
+            )
+        if self.learner is not None and self.metric is not None:
+            raise InvalidInputError("Got both a learner and a metric; drop one of them.")
+        source = "learner" if self.metric is None else "metric"
+        for name, default in WITHOUT_LEARNING.items() if getattr(self, source) is not None else ():
+            value = getattr(self, name)
+            same = isinstance(value, str | int | np.bool_) and value == default
+            if not (value is default or same):
+                advice = "give it to the learner instead" if source == "learner" else "drop it"
+                raise InvalidInputError(
+                    f"{name} has no effect when a {source} is given; {advice}. "
+                    f"Got {name}={value!r}."
+                )
         how = {"numeric": self._numeric, "block_rows": LEAST_ROWS, **how}
         given = GivenRows.read(self, X, y, sample_weight, **how)
         return with_class_weights(given, getattr(self, "class_weight", None))
@@ -46,14 +91,14 @@ class Predicting(entrance.TableInput, CallbackSupport):
     def _score(self, judge: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         predicted = in_memory(cast(Any, self).predict(X), "predictions")
         y, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
-        truth, weights = check_truth(y, predicted, weights)
-        with naming("y"):
+        truth, weights = _estimators.check_truth(y, predicted, weights)
+        with _estimators.naming("y"):
             return float(judge(truth, predicted, sample_weight=weights))
 
     def _one_or_more(self, X: Any, explain: Callable[[Floats], list[Any]]) -> Any:
         """Explain one row (d,), or each of several."""
         X, single = entrance.one_or_more(X)
-        found = explain(cast(Floats, checked_queries(self, X)))
+        found = explain(cast(Floats, search.checked_queries(self, X)))
         return found[0] if single else found
 
 
@@ -88,14 +133,14 @@ class LabelPredictor(Predicting, ClassifierMixin):
         -------
         ndarray or Dask array of shape (m,)
         """
-        shares = cast(Any, self).predict_proba(X)
-        names = self.classes_
-        if not is_dask(shares):
-            return np.asarray(names[shares.argmax(axis=1)])
-        lazy = shares.map_blocks(
-            lambda each: names[each.argmax(axis=1)], dtype=names.dtype, drop_axis=1
-        )
-        return cast(AnyArray, lazy)
+        best, names = self._best(X), self.classes_
+        if _estimators.is_dask(best):
+            return cast(AnyArray, best.map_blocks(names.take, dtype=names.dtype))
+        return np.asarray(names[best])
+
+    def _best(self, X: Any) -> Any:
+        """Return the numbers (m,) of the most probable classes."""
+        return cast(Any, self).predict_proba(X).argmax(axis=1)
 
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -151,3 +196,72 @@ def with_class_weights(given: GivenRows, class_weight: Any) -> GivenRows:
                 f"class_weight must hold finite numbers ≥ 0, not all 0; got {class_weight!r}."
             )
     return replace(given, weights=given.weights * factors[given.target])
+
+
+def obtain_metric(
+    estimator: Any, given: GivenRows, select: bool = True, **changed: Any
+) -> tuple[Metric, Any, Selection | None]:
+    """Return the metric of an estimator, the fitted learner, and what was chosen.
+
+    The learner has the estimator's parameters, but for those `changed`; its geometry is "product"
+    where the estimator's is "auto". With `select`, held-out rows choose what they can, for a
+    learner of this package that is given, too.
+    """
+    if estimator.metric is not None:
+        return search.as_metric(estimator.metric, given.n_columns), None, None
+    if estimator.learner is None:
+        names = ("geometry", "subsample", "random_state", "callback", "verbose")
+        own = {name: getattr(estimator, name) for name in names} | changed
+        geometry = own["geometry"]
+        own["geometry"] = "product" if geometry == "auto" else geometry
+        learner = estimator._learner_kind(**own)
+    else:
+        numeric = given.classes is None
+        if not isinstance(estimator.learner, RowLearner) or estimator.learner._numeric != numeric:
+            fitted = fitted_learner(estimator.learner, given)
+            return search.as_metric(fitted.metric_, given.n_columns), fitted, None
+        learner = clone(estimator.learner)
+        learner._check_parameters()
+        geometry = learner.geometry
+    rng, size = learner._generator(), learner.subsample
+    if isinstance(size, str):
+        pool = min(POOL_ROWS, POOL_ENTRIES // given.n_columns)
+        size = max(LEARN_FROM, pool) if learner.geometry == "product" else LEARN_FROM
+    rows = learner._training_rows(given, size, rng)
+    with _estimators.few_threads(*rows.X.shape):
+        if select:
+            chosen = procedure.select(geometry, learner, rows, estimator._scorer, rng)
+        else:
+            metric, fits = learner._learn(rows, rng)
+            learned = Selection(learner.geometry, "learned", 0)
+            chosen = procedure.Chosen(metric, fits, learned, len(rows))
+    if chosen.metric.domain and given.always is None and not isinstance(given.X, RowBlocks):
+        beyond = ~chosen.metric.contains(given.X)  # of a metric learned from a sample
+        if beyond.any():
+            return obtain_metric(estimator, replace(given, always=beyond), select, **changed)
+    if learner.verbose:
+        sys.stderr.write(f"[{type(estimator).__name__}] {chosen.selection}\n")
+    learner._keep(chosen.metric, chosen.fits)
+    learner._keep_given(given, chosen.n_learned)
+    learner.n_features_in_ = given.n_columns
+    if len(getattr(estimator, "feature_names_in_", ())) == given.n_columns:
+        learner.feature_names_in_ = estimator.feature_names_in_
+    return chosen.metric, learner, chosen.selection
+
+
+def fitted_learner(learner: Any, given: GivenRows) -> Any:
+    """Return a clone of a learner, fitted; a frozen one is used as it is."""
+    if isinstance(learner, FrozenEstimator):
+        fitted = learner.estimator
+    else:
+        y = given.target if given.classes is None else given.classes[given.target]
+        equal = bool((given.weights == given.weights[0]).all())
+        weights = {} if equal else {"sample_weight": given.weights}
+        fitted = clone(learner).fit(given.source, y, **weights)
+    if not isinstance(getattr(fitted, "metric_", None), Metric):
+        raise InvalidInputError(
+            f"learner must have a metric_ for the columns of X once it is fitted, as CurvedLMNN() "
+            f"has; {type(fitted).__name__} has none. What transforms the columns belongs in a "
+            f"pipeline before this estimator."
+        )
+    return fitted

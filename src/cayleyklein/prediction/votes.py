@@ -33,9 +33,11 @@ LEFT_OUT_ROWS = 2000  # rows, each left out in turn, that choose the number of n
 
 def candidates_of(weights: Weights, k: int) -> int:
     """Return how many nearest points are looked at, so that k of them vote."""
-    if isinstance(weights, str):
-        return {"linear": k + 1, "local": 2 * k + 1}.get(weights, k)
-    return k
+    return {"linear": k + 1, "local": 2 * k + 1}.get(weights, k) if isinstance(weights, str) else k
+
+
+def nearest_of(found: Ranked, n: int) -> Ranked:
+    return Ranked(found.values[:, :n], found.rows[:, :n], found.inside)
 
 
 def neighbor_weights(
@@ -85,25 +87,6 @@ def _checked(given: Any, distances: Floats) -> Floats:
     return found
 
 
-def local_votes(
-    distances: Floats, scales: Floats, k: int, present: Bools | None = None
-) -> tuple[Ints, Floats]:
-    """Choose the k neighbours that vote by locally scaled distances, and weigh them linearly.
-
-    Of candidates (m, c) those with the least d/√s, where s is the row's distance to its fifth
-    nearest row (Zelnik-Manor and Perona 2004). Rows in dense regions are near to many queries, and
-    would outvote the others (Schnitzer et al. 2012). Return positions among the candidates (m, k),
-    nearest first, and votes 1 - d_i/d_{k+1} of scaled distances.
-    """
-    scaled = distances / np.sqrt(scales)
-    if present is not None:
-        scaled = np.where(present, scaled, np.inf)
-    order = np.argsort(scaled, axis=1, kind="stable")[:, : k + 1]
-    near = np.take_along_axis(scaled, order, axis=1)
-    there = None if present is None else np.take_along_axis(present, order, axis=1)
-    return order[:, :k], neighbor_weights(near, k, "linear", there)
-
-
 def class_probabilities(
     votes: Floats, nearest: Floats, prior: Floats, unit: Floats | float = 1.0
 ) -> Floats:
@@ -144,13 +127,13 @@ class Ballots(NamedTuple):
 class LabelVotes:
     """Labelled rows at points, and the votes that points cast.
 
-    `labels` are 0 to `n_classes` - 1. With the weights "local", `scales` are those of the points.
+    `labels` are 0 to `width` - 1. With the weights "local", `scales` are those of the points.
     """
 
     points: Points
     labels: Ints
     row_weights: Floats
-    n_classes: int
+    width: int  # C, the number of classes
     weights: Weights
     scales: LocalScales | None = None
 
@@ -161,25 +144,21 @@ class LabelVotes:
         The rows of one label at a point are one entry.
         """
         kept = np.flatnonzero(self.points.of_rows >= 0)
-        pairs = self.points.of_rows[kept] * self.n_classes + self.labels[kept]
+        pairs = self.points.of_rows[kept] * self.width + self.labels[kept]
         keys, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
-        at, label = np.divmod(keys, self.n_classes)
+        at, label = np.divmod(keys, self.width)
         starts = np.searchsorted(at, np.arange(len(self.points.rows) + 1))
         weight: Floats = np.bincount(inverse, weights=self.row_weights[kept]).astype(float)
         return starts, np.asarray(label), weight, kept[first]
 
     @cached_property
     def mass(self) -> Floats:
-        weights, most = self.row_weights, self.n_classes
-        return np.bincount(self.labels, weights=weights, minlength=most).astype(float)
+        found = np.bincount(self.labels, weights=self.row_weights, minlength=self.width)
+        return found.astype(float)
 
     @property
     def prior(self) -> Floats:
         return np.asarray(self.mass / self.mass.sum())
-
-    @property
-    def width(self) -> int:
-        return self.n_classes
 
     def answers(
         self, found: Ranked, k: int, left_out: LeftOut | None = None, prior: Floats | None = None
@@ -190,7 +169,7 @@ class LabelVotes:
         takes the place of the shares of the classes.
         """
         queries, places, labels, votes, _ = self.ballots(found, k, left_out)
-        m, C = len(found.rows), self.n_classes
+        m, C = len(found.rows), self.width
         cell = queries * C + labels
         total: Floats = np.bincount(cell, weights=votes, minlength=m * C).astype(float)
         nearest = np.full(m * C, np.inf)
@@ -227,17 +206,25 @@ class LabelVotes:
         return Ballots(query, place, label, np.repeat(votes.ravel(), length) * weight, rows[entry])
 
     def _voters(self, found: Ranked, k: int, left_out: LeftOut | None) -> tuple[Ints, Floats]:
-        """Return the places of the points that vote (m, k), nearest first, and their votes."""
-        present = found.rows >= 0
+        """Return the places of the points that vote (m, k), nearest first, and their votes.
+
+        With "local" weights those with the least d/√s, where s is the point's distance to its fifth
+        nearest one (Zelnik-Manor and Perona 2004), by linear weights of d/√s. Rows in dense regions
+        are near to many queries, and would outvote the others (Schnitzer et al. 2012).
+        """
+        present, distances = found.rows >= 0, found.distances
         if self.scales is None:
-            votes = neighbor_weights(found.distances, k, self.weights, present)
+            votes = neighbor_weights(distances, k, self.weights, present)
             return np.broadcast_to(np.arange(votes.shape[1]), votes.shape), votes
         scales = self.scales.scales[found.rows]
         if left_out is not None and left_out.vanish.any():
             gone = np.flatnonzero(left_out.vanish)
             without = self.scales.without(left_out.points[gone])
             scales[gone] = np.take_along_axis(without, found.rows[gone], axis=1)
-        return local_votes(found.distances, scales, k, present)
+        scaled = np.where(present, distances / np.sqrt(scales), np.inf)
+        order = np.argsort(scaled, axis=1, kind="stable")[:, : k + 1]
+        near, there = (np.take_along_axis(each, order, axis=1) for each in (scaled, present))
+        return order[:, :k], neighbor_weights(near, k, "linear", there)
 
 
 @dataclass(frozen=True)
@@ -284,7 +271,7 @@ def held_out_probabilities(
 ) -> Floats:
     """Return class probabilities (n_numbers, m, C) by locally scaled votes."""
     first, point = train.points
-    n_classes = int(max(train.labels.max(), held_out.labels.max())) + 1
+    C = int(max(train.labels.max(), held_out.labels.max())) + 1
     most = 2 * max(NEIGHBORS) + 1
     if Q is None:
         scales = LocalScales(np.ones(len(first)))
@@ -293,20 +280,12 @@ def held_out_probabilities(
     else:
         scales = LocalScales.euclidean(Z[first])
         distances, rows = nearest_rows(Z[first], Q, min(len(first), most))
-    votes = LabelVotes(
-        Points(first, point), train.labels, train.weights, n_classes, "local", scales
-    )
-    unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=n_classes)
+    votes = LabelVotes(Points(first, point), train.labels, train.weights, C, "local", scales)
+    unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=C)
     prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
-    inside = np.ones(len(rows), dtype=bool)
-    return np.array(
-        [
-            votes.answers(
-                Ranked(distances[:, : 2 * k + 1], rows[:, : 2 * k + 1], inside), k, prior=prior
-            )
-            for k in grid_for(distances.shape[1])
-        ]
-    )
+    found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
+    numbers = grid_for(distances.shape[1])
+    return np.array([votes.answers(nearest_of(found, 2 * k + 1), k, prior=prior) for k in numbers])
 
 
 def held_out_means(
