@@ -8,9 +8,16 @@ from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.kernels import landmarks, machine
-from cayleyklein.kernels.columns import ColumnDistance, NormalScores, slope_weights
 from cayleyklein.kernels.fitting import counted_rows, pool_rows
-from cayleyklein.kernels.machine import TargetPoints, Tuning, fit_machine, metric_distance
+from cayleyklein.kernels.machine import (
+    ColumnDistance,
+    NormalScores,
+    TargetPoints,
+    Tuning,
+    fit_machine,
+    metric_distance,
+    slope_weights,
+)
 from cayleyklein.kernels.ridge import Spectrum
 from cayleyklein.learning.rows import GivenRows
 
@@ -185,7 +192,7 @@ def test_all_rows_as_landmarks_are_the_exact_machine():
     given = GivenRows(X, y[:, 0], np.where(np.arange(60) < 45, 1.0, 0.0), 2)
     tuning, distance = Tuning(1.0, 0.1), metric_distance(BALL_PLANE)
     found, scores = landmarks.fit_landmarks(
-        distance, X[rest], rest, given, rows.take(held), y, y[held], [tuning]
+        distance, X[rest], rest, given, rows.take(held), lambda y: y[:, None], [tuning]
     )
     gram = np.exp(-found.gamma * BALL_PLANE.pairwise(X))
     m, mean = len(found.rows), y[rest].mean()
@@ -200,12 +207,12 @@ def test_all_rows_as_landmarks_are_the_exact_machine():
 def test_sums_do_not_depend_on_blocks(monkeypatch):
     X, y = ball_rows(100, 2), np.random.default_rng(0).normal(size=(100, 3))
     weights = np.random.default_rng(1).uniform(size=100)
-    kernel = landmarks.LandmarkKernel(metric_distance(BALL_PLANE), 1.0, X[:10])
-    whole = kernel.sums(X, y, weights)
+    kernel = landmarks.Kernel(metric_distance(BALL_PLANE), 1.0, X[:10])
+    whole = landmarks.row_sums(kernel, X, y, weights)
     monkeypatch.setattr(machine, "GRAM_ENTRIES", 70)
-    parts = kernel.sums(X[:37], y[:37], weights[:37]) + kernel.sums(X[37:], y[37:], weights[37:])
-    np.testing.assert_allclose(whole.squares, parts.squares, rtol=1e-12)
-    np.testing.assert_allclose(whole.products, parts.products, rtol=1e-12, atol=1e-14)
+    halves = np.split(X, [37]), np.split(y, [37]), np.split(weights, [37])
+    parts = sum(landmarks.row_sums(kernel, *half) for half in zip(*halves, strict=True))
+    np.testing.assert_allclose(whole, parts, rtol=1e-12, atol=1e-14)
 
 
 def test_weights_that_are_counts():

@@ -7,12 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from cayleyklein._typing import AnyArray, Floats
-from cayleyklein.kernels.estimator import KernelEstimator, n_rows, on_blocks
-from cayleyklein.kernels.explanation import KernelExplanation
-from cayleyklein.kernels.sums import LabelSum
+from cayleyklein._typing import Floats
+from cayleyklein.kernels.estimator import KernelEstimator, KernelExplanation, on_blocks
 from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.prediction import CurvedKNeighborsClassifier
 from cayleyklein.prediction.tasks import LabelPredictor
@@ -138,35 +135,21 @@ default="auto"
     }
 
     def __init__(
-        self,
-        parts: Any = ("metric", "columns", "neighbors", "plain"),
-        *,
-        geometry: str = "auto",
+        self, parts: Any = ("metric", "columns", "neighbors", "plain"), *, geometry: str = "auto",
         learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        columns: str = "auto",
-        gamma: float | None = None,
-        ridge: float | None = None,
-        n_neighbors: int | str = "auto",
-        n_landmarks: int | str = "auto",
-        class_weight: dict[Any, float] | str | None = None,
-        subsample: int | float | str | None = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        verbose: bool = False,
+        metric: CurvedMetric | MixedMetric | ProductMetric | None = None, columns: str = "auto",
+        gamma: float | None = None, ridge: float | None = None, n_neighbors: int | str = "auto",
+        n_landmarks: int | str = "auto", class_weight: dict[Any, float] | str | None = None,
+        subsample: int | float | str | None = "auto", random_state: Any = None,
+        callback: Callable[[Progress], bool | None] | None = None, verbose: bool = False,
         n_jobs: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(
             parts, geometry=geometry, learner=learner, metric=metric, columns=columns, gamma=gamma,
             ridge=ridge, n_neighbors=n_neighbors, n_landmarks=n_landmarks, subsample=subsample,
             random_state=random_state, callback=callback, verbose=verbose, n_jobs=n_jobs,
         )  # fmt: skip
         self.class_weight = class_weight
-
-    def _make_sum(self, given: GivenRows) -> LabelSum:
-        self.classes_ = cast(AnyArray, given.classes)
-        mass = np.bincount(given.target, weights=given.weights, minlength=len(self.classes_))
-        return LabelSum(mass / mass.sum(), n_rows(given))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, in the order of ``classes_``.

@@ -1,7 +1,7 @@
-"""What the kernel classifier and the kernel regressor share: parameters, fitting, the sum."""
+"""What the kernel classifier and the kernel regressor share: fitting, the sum, explanations."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -15,15 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import few_threads, is_dask, restore_on_error
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels import fitting, landmarks
-from cayleyklein.kernels.columns import ColumnDistance
-from cayleyklein.kernels.explanation import KernelExplanation
 from cayleyklein.kernels.fitting import FittedSum, HeldOut, PartFitter
-from cayleyklein.kernels.machine import GAMMAS, RIDGES
-from cayleyklein.kernels.sums import PARTS, VOTING, ScoreSum
+from cayleyklein.kernels.machine import GAMMAS, RIDGES, ColumnDistance
+from cayleyklein.kernels.sums import PARTS, VOTING, LabelSum, NumberSum, ScoreSum
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
@@ -32,12 +30,79 @@ from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import checked_queries
 from cayleyklein.prediction.points import Points
-from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting, obtain_metric
+from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting
 from cayleyklein.selection import folds
 from cayleyklein.selection.scores import NEIGHBORS
 
 # Fitted rows, evenly spaced, whose values stand for any other value of a column.
 REFERENCE_ROWS = 16
+PRINTED = 5  # rows and columns of an explanation that are printed, each way
+
+
+@dataclass(frozen=True, repr=False)
+class KernelExplanation:
+    """What speaks for and against a prediction.
+
+    For a class, effects are in units of its score: log odds against the mean of the other classes.
+    For a number they are in units of the target.
+
+    Attributes
+    ----------
+    prediction : object
+        The predicted class or number.
+    unit : str
+        What effects are added up to: "log odds of …", or the target.
+    rows : ndarray of shape (p,)
+        Numbers of the fitted rows, those with the largest effects first. Of equal rows the first
+        one stands for all. Landmarks only, where the rows are many.
+    effects : ndarray of shape (p,)
+        What each of these rows adds, through the kernel machines: positive for, negative against.
+    labels : ndarray of shape (p,)
+        Their classes, or targets.
+    parts : dict of float
+        What each part adds: "metric" and "columns" (kernel machines), "neighbors" and "plain"
+        (votes).
+    columns : ndarray of shape (d,)
+        What each column adds: the prediction minus its mean where the column has the values of
+        other fitted rows.
+    names : ndarray of shape (d,)
+        Names of the columns.
+    probabilities : ndarray of shape (n_classes,), or None
+        In the order of `classes_`.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedKernelClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CurvedKernelClassifier(random_state=0).fit(X[1:], y[1:])
+    >>> why = model.explain(X[0])
+    >>> int(why.prediction), bool(why.effects[0] > 0), list(why.parts) == list(model.part_weights_)
+    (0, True, True)
+    """
+
+    prediction: object
+    unit: str
+    rows: Ints
+    effects: Floats
+    labels: AnyArray
+    parts: dict[str, float]
+    columns: Floats
+    names: AnyArray
+    probabilities: Floats | None = None
+
+    def __repr__(self) -> str:
+        sure = "" if self.probabilities is None else f" ({self.probabilities.max():.2f})"
+        lines = [f"{self.prediction}{sure}; effects on {self.unit}"]
+        lines.append("  parts    " + ", ".join(f"{n} {v:+.2f}" for n, v in self.parts.items()))
+        largest = np.argsort(-np.abs(self.columns), kind="stable")[:PRINTED]
+        told = (f"{self.names[j]} {self.columns[j]:+.2f}" for j in largest)
+        lines.append("  columns  " + ", ".join(told))
+        for word, sign in (("for", 1), ("against", -1)):
+            some = np.flatnonzero(sign * self.effects > 0)[:PRINTED]
+            told = (f"row {self.rows[i]} ({self.labels[i]!s}) {self.effects[i]:+.2f}" for i in some)
+            lines.append(f"  {word:7}  " + (", ".join(told) or "no row"))
+        return "\n".join(lines)
 
 
 class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
@@ -58,40 +123,19 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     }
 
     def __init__(
-        self,
-        parts: Any = ("metric", "columns", "neighbors", "plain"),
-        *,
-        geometry: str = "auto",
+        self, parts: Any = PARTS, *, geometry: str = "auto",
         learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        columns: str = "auto",
-        gamma: float | None = None,
-        ridge: float | None = None,
-        n_neighbors: int | str = "auto",
-        n_landmarks: int | str = "auto",
-        subsample: int | float | str | None = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.parts = parts
-        self.geometry = geometry
-        self.learner = learner
-        self.metric = metric
-        self.columns = columns
-        self.gamma = gamma
-        self.ridge = ridge
-        self.n_neighbors = n_neighbors
-        self.n_landmarks = n_landmarks
-        self.subsample = subsample
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-
-    def _make_sum(self, given: GivenRows) -> ScoreSum:
-        raise NotImplementedError
+        metric: CurvedMetric | MixedMetric | ProductMetric | None = None, columns: str = "auto",
+        gamma: float | None = None, ridge: float | None = None, n_neighbors: int | str = "auto",
+        n_landmarks: int | str = "auto", subsample: int | float | str | None = "auto",
+        random_state: Any = None, callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.parts, self.geometry, self.learner, self.metric = parts, geometry, learner, metric
+        self.columns, self.gamma, self.ridge = columns, gamma, ridge
+        self.n_neighbors, self.n_landmarks, self.subsample = n_neighbors, n_landmarks, subsample
+        self.random_state, self.callback = random_state, callback
+        self.verbose, self.n_jobs = verbose, n_jobs
 
     def _judge(self, held_out: HeldOut | None) -> None:
         """Keep what held-out rows say of errors."""
@@ -111,7 +155,6 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             Weights of the rows. Only their ratios count.
         """
         given = self._read(X, y, sample_weight)
-        task = self._make_sum(given)
         names, columns = part_names(self.parts), self.columns
         if self.metric is not None:
             if columns == "ranks":
@@ -119,25 +162,30 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
                     'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
                 )
             columns = "standardised"
+        in_memory, n_points = not isinstance(given.X, RowBlocks), int((given.weights > 0).sum())
         if not isinstance(given.X, RowBlocks):
             refuse_huge(given.X, "X")
+            n_points = len(Points.pooled(given.X, given.weights).rows)
+        if given.classes is None:
+            task: ScoreSum = NumberSum.standardising(
+                given.target.reshape(len(given.target), -1), given.weights
+            )
+        else:
+            self.classes_ = given.classes
+            counts, counted = fitting.counted_rows(given)
+            n_rows = float(counts.weights.sum()) if counted and in_memory else n_points
+            mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
+            task = LabelSum(mass / mass.sum(), n_rows)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-        def learn(rows: GivenRows, purpose: str) -> tuple[Metric, Any]:
-            changed: dict[str, Any] = {"random_state": seed}
-            changed["geometry"] = "product" if self.geometry == "auto" else self.geometry
-            changed |= {"callback": None, "verbose": False} if purpose == "fold" else {}
-            return obtain_metric(self, rows, purpose == "sample", **changed)[:2]
-
         fitter = PartFitter(
-            task, names, learn, self._make_voters, self._scorer.default_neighbors, seed,
+            self, task, names, seed,
             GAMMAS if self.gamma is None else (float(self.gamma),),
             RIDGES if self.ridge is None else (float(self.ridge),),
             NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
         )  # fmt: skip
         with few_threads(len(given.target), given.n_columns):
-            many = isinstance(given.X, RowBlocks) or n_points(given) > folds.FOLDS_UP_TO
-            if not many and isinstance(self.n_landmarks, str):
+            if in_memory and n_points <= folds.FOLDS_UP_TO and isinstance(self.n_landmarks, str):
                 found = fitting.fit_by_folds(fitter, given, columns)
             else:
                 wanted = None if isinstance(self.n_landmarks, str) else self.n_landmarks
@@ -177,21 +225,18 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             state = {name: value for name, value in state.items() if name != "_given"}
         return state
 
-    # -- predicting -----------------------------------------------------------------
-
     def _checked(self, X: Any) -> Any:
         """Return checked rows, or a checked Dask array of rows."""
         check_is_fitted(self, "part_weights_")
-        rows = cast(Floats | Blocks, checked_queries(self, X))
+        rows: Any = checked_queries(self, X)
         if isinstance(rows, np.ndarray):
             return rows
-        tasks = [(task,) for task in rows.tasks]
-        return Blocks(tasks, rows.lengths).lazy(((self.n_features_in_,), np.float64))[0]
+        blocks = Blocks([(task,) for task in rows.tasks], rows.lengths)
+        return blocks.lazy(((self.n_features_in_,), np.float64))[0]
 
     def _scores(self, X: Any) -> dict[str, Any]:
         """Return the scores (m, t) of each part that counts, for checked rows."""
-        X, found = self._seen_rows(X), self._sum
-        scores = {}
+        X, found, scores = self._seen_rows(X), self._sum, {}
         for name in self.part_weights_:
             if name in VOTING:
                 scores[name] = self._task.of_votes(found.voters[name]._answers(X))
@@ -224,8 +269,6 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         ranks = self._sum.ranks
         return X if ranks is None else on_blocks(ranks.transform, X)
 
-    # -- explaining -----------------------------------------------------------------
-
     def feature_weights(self) -> Floats:
         """Return the share of each column in what the model says.
 
@@ -240,17 +283,15 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             With sum 1.
         """
         check_is_fitted(self, "part_weights_")
-        machines = list(self._sum.machines.values())
-        rows: Floats = (  # some that parts were fitted to, as the parts see them
-            machines[0].rows
-            if machines
-            else next(iter(self._sum.voters.values()))._rows_in_memory().X
-        )
-        found = np.zeros(rows.shape[1])
+        if self._sum.machines:  # some rows that parts were fitted to, as the parts see them
+            rows: Floats = next(iter(self._sum.machines.values())).rows
+        else:
+            rows = next(iter(self._sum.voters.values()))._rows_in_memory().X
+        n, found = len(rows), np.zeros(rows.shape[1])
         for name, share in self.part_shares_.items():
             if name == "columns":
                 distance = cast(ColumnDistance, self._sum.machines[name].distance)
-                carried = distance.weights * mean_difference(rows)
+                carried = distance.weights * ((2 * np.arange(n) - n + 1) @ np.sort(rows, axis=0))
             elif name == "plain":
                 carried = (np.ptp(rows, axis=0) > 0).astype(float)
             else:
@@ -271,11 +312,8 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         changed = np.where(groups.T[:, None] > 0, self._reference, row)  # columns of X, rows, d
         total = self._total(changed.reshape(-1, len(row))) @ direction
         with_others = total.reshape(changed.shape[:2])
-        scores = {
-            name: float(found[0] @ direction) for name, found in self._scores(row[None]).items()
-        }
-        parts = {name: weight * scores[name] for name, weight in self.part_weights_.items()}
-        query = self._seen_rows(row[None])
+        scores, query = self._scores(row[None]), self._seen_rows(row[None])
+        parts = {n: w * float(scores[n][0] @ direction) for n, w in self.part_weights_.items()}
         effects: dict[int, float] = {}
         for name, machine in self._sum.machines.items():
             weight = self.part_weights_.get(name, 0.0)
@@ -309,21 +347,6 @@ def part_names(parts: Any) -> tuple[str, ...]:
     return tuple(part for part in PARTS if part in given)
 
 
-def n_rows(given: GivenRows) -> float:
-    """Return how many rows were seen: counted ones, or distinct ones where weights are not counts.
-
-    Of Dask rows, all with a positive weight.
-    """
-    if isinstance(given.X, RowBlocks):
-        return float((given.weights > 0).sum())
-    counts, counted = fitting.counted_rows(given)
-    return float(counts.weights.sum()) if counted else n_points(given)
-
-
-def n_points(given: GivenRows) -> int:
-    return len(Points.pooled(cast(Floats, given.X), given.weights).rows)
-
-
 def part_shares(found: FittedSum) -> dict[str, float]:
     """Return the share of each part in the spread of the scores of held-out rows."""
     sizes = dict(found.weights)
@@ -332,10 +355,3 @@ def part_shares(found: FittedSum) -> dict[str, float]:
         sizes = {name: w * float(np.std(scores[name])) for name, w in sizes.items()}
     whole = sum(sizes.values())
     return {name: size / whole if whole else 1 / len(sizes) for name, size in sizes.items()}
-
-
-def mean_difference(X: Floats) -> Floats:
-    """Return the mean of |xⱼ - yⱼ| over pairs of rows, for each column."""
-    n = len(X)
-    ranks = 2 * np.arange(n) - n + 1
-    return np.asarray(2 * ranks @ np.sort(X, axis=0) / max(1, n * (n - 1)))

@@ -17,14 +17,14 @@ from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.kernels import machine
-from cayleyklein.kernels.columns import NormalScores
-from cayleyklein.kernels.machine import Distance, KernelMachine, TargetPoints, Tuning
-from cayleyklein.kernels.sums import LEARNED, VOTING, LabelSum, ScoreSum
+from cayleyklein.kernels.machine import Distance, KernelMachine, NormalScores, TargetPoints, Tuning
+from cayleyklein.kernels.sums import LEARNED, VOTING, LabelSum, ScoreSum, start_weights
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.prediction.points import Points
+from cayleyklein.prediction.tasks import obtain_metric
 from cayleyklein.selection import folds
 from cayleyklein.selection.scores import TIE, gain_of
 from cayleyklein.selection.trials import Selection, Trial
@@ -33,9 +33,6 @@ CLEARLY = 2.0  # standard errors by which ranked columns must win alone to be tr
 TAIL = 5.0  # standard deviations from the mean that a value of a heavy-tailed column reaches
 MOST_COPIES = 100  # mean number of rows that weights may stand for
 PLAIN_ROWS = 100_000  # rows whose standard deviations are the units of columns for plain neighbours
-
-Learn = Callable[[GivenRows, str], tuple[Metric, Any]]
-"""(rows, purpose) → metric, learner; the purpose is "fold", "all" or "sample"."""
 
 
 def pool_rows(given: GivenRows, targets: Floats, counted: bool) -> TargetPoints:
@@ -72,33 +69,43 @@ def counted_rows(given: GivenRows) -> tuple[GivenRows, bool]:
 class PartFitter:
     """What is fitted: the parts, what they are fitted to, and what is tried."""
 
+    estimator: Any
     task: ScoreSum
     names: tuple[str, ...]
-    learn: Learn
-    make_neighbors: Callable[[GivenRows, Metric], Any]
-    default_neighbors: Callable[[int], int]
     seed: int
     gammas: tuple[float, ...]
     ridges: tuple[float, ...]
     numbers: tuple[int, ...]  # of neighbours
 
+    def learn(self, rows: GivenRows, purpose: str) -> tuple[Metric | None, Any]:
+        """Return metric and learner, if a part needs them, for a "fold", "all" or a "sample"."""
+        if not LEARNED & set(self.names):
+            return None, None
+        geometry, how = self.estimator.geometry, dict[str, Any](random_state=self.seed)
+        how["geometry"] = "product" if geometry == "auto" else geometry
+        how |= {"callback": None, "verbose": False} if purpose == "fold" else {}
+        return obtain_metric(self.estimator, rows, purpose == "sample", **how)[:2]
+
     def distances(self, points: TargetPoints, metric: Metric | None) -> dict[str, Distance]:
         """Return the distance of each machine."""
-        found: dict[str, Distance] = {}
-        if "metric" in self.names:
-            found["metric"] = machine.metric_distance(cast(Metric, metric))
-        if "columns" in self.names:
-            found["columns"] = machine.weigh_columns(points)
-        return found
+        made: dict[str, Callable[[], Distance]] = {
+            "metric": lambda: machine.metric_distance(cast(Metric, metric)),
+            "columns": lambda: machine.weigh_columns(points),
+        }
+        return {name: made[name]() for name in self.names if name in made}
 
     def voters(self, given: GivenRows, metric: Metric | None) -> dict[str, Any]:
         """Fit the neighbours' estimators to rows, in memory or on a cluster."""
         found = {}
-        if "neighbors" in self.names:
-            found["neighbors"] = self.make_neighbors(given, cast(Metric, metric))
-        if "plain" in self.names:
-            found["plain"] = self.make_neighbors(given, standard_metric(given))
+        for name in (name for name in self.names if name in VOTING):
+            known = standard_metric(given) if name == "plain" else metric
+            found[name] = self.estimator._make_voters(given, known)
         return found
+
+    def vote(self, given: GivenRows, metric: Metric | None, X: Floats) -> dict[str, Floats]:
+        """Return the scores (n_numbers, m, t) of rows X by their neighbours among given rows."""
+        found = self.voters(given, metric).items()
+        return {n: self.task.of_votes(each._by_number(X, self.numbers)) for n, each in found}
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,7 @@ class HeldOut:
         """Return the best weights (p,) of some parts, and their sum (m, t)."""
         scores = np.stack([self.scores[name] for name in names])
         counts = self.shares * self.n_rows
-        weights = self.task.weigh(scores, self.truth, counts, self.task.start(names))
+        weights = self.task.weigh(scores, self.truth, counts, start_weights(self.task, names))
         return weights, np.asarray(np.tensordot(weights, scores, 1))
 
     def gain_by(self, other: Self, names: tuple[str, ...]) -> tuple[float, float]:
@@ -206,10 +213,14 @@ def standard_metric(given: GivenRows) -> CurvedMetric:
 def rows_in_memory(given: GivenRows, numbers: Ints) -> GivenRows:
     if not isinstance(given.X, RowBlocks):
         return given.take(numbers)
-    X = _distributed.rows_at(given.X, numbers)
-    return replace(
-        given, X=X, target=given.target[numbers], weights=given.weights[numbers], source=X
-    )
+    X, target = _distributed.rows_at(given.X, numbers), given.target[numbers]
+    return replace(given, X=X, target=target, weights=given.weights[numbers], source=X)
+
+
+def drawn(given: GivenRows, size: int, rng: np.random.Generator) -> GivenRows:
+    """Return a sample of rows of positive weight, by class, in memory."""
+    X, target, weights = given.draw(size, 1, rng)
+    return replace(given, X=X, target=target, weights=weights, source=X, always=None, searched=None)
 
 
 def fit_by_folds(fitter: PartFitter, given: GivenRows, columns: str) -> FittedSum:
@@ -239,9 +250,7 @@ def ranks_may_help(fitter: PartFitter, given: GivenRows, plain: FittedSum | None
         return False
     fitter = replace(fitter, names=("columns",))
     if len(given.target) > machine.EXACT_POINTS:
-        X, target, weights = given.draw(machine.EXACT_POINTS, 1, np.random.default_rng(fitter.seed))
-        given = replace(given, X=X, target=target, weights=weights, searched=None)
-        plain = None
+        given, plain = drawn(given, machine.EXACT_POINTS, np.random.default_rng(fitter.seed)), None
     if plain is None or plain.held_out is None or "columns" not in plain.held_out.scores:
         plain = fit_candidate(fitter, given)
     ranked = fit_candidate(fitter, given, ranked=True)
@@ -257,7 +266,7 @@ def fit_candidate(fitter: PartFitter, given: GivenRows, ranked: bool = False) ->
     if ranks is not None:
         given = given.mapped(ranks.transform)
     task, names = fitter.task, fitter.names
-    metric, learner = fitter.learn(given, "all") if LEARNED & set(names) else (None, None)
+    metric, learner = fitter.learn(given, "all")
     counts, counted = counted_rows(given)
     points = pool_rows(counts, task.targets(given.target), counted)
     machines = {
@@ -269,10 +278,10 @@ def fit_candidate(fitter: PartFitter, given: GivenRows, ranked: bool = False) ->
     if held_out is not None:
         return FittedSum.weighed(fitter, given, held_out, machines, metric, learner, ranks)
     n, voters = len(points.X), fitter.voters(given, metric)
-    numbers = {name: fitter.default_neighbors(n) for name in voters}
+    numbers = {name: fitter.estimator._scorer.default_neighbors(n) for name in voters}
     reason = f"too few distinct rows, {n}, to hold some out"
     selection = Selection(" + ".join(names), reason, max(numbers.values(), default=0))
-    weights = dict(zip(names, task.start(names).tolist(), strict=True))
+    weights = dict(zip(names, start_weights(task, names).tolist(), strict=True))
     return FittedSum(machines, voters, metric, learner, ranks, weights, numbers, selection)
 
 
@@ -286,22 +295,19 @@ def predict_folds(
     for train, rows in split_given(given, counted, fitter.seed):
         if given.classes is not None:  # a row of a class that the others lack judges nothing
             known = np.unique(train.target)
-            some = np.isin(rows.target, known) & (len(known) > 1)
-            rows = rows.take(np.flatnonzero(some))
+            rows = rows.take(np.flatnonzero(np.isin(rows.target, known) & (len(known) > 1)))
         points = pool_rows(train, task.targets(train.target), counted)
         if not len(rows.target) or len(points.X) < 2:
             continue
-        metric = None
-        if LEARNED & set(fitter.names):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of classes of few rows, told for all rows
-                metric, _ = fitter.learn(train, "fold")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of classes of few rows, told for all rows
+            metric, _ = fitter.learn(train, "fold")
         X, machines = cast(Floats, rows.X), {}
         for name, distance in fitter.distances(points, metric).items():
             machines[name] = machine.fit_machine(distance, points, tunings[name])
             scores[name].append(machines[name].scores(X))
-        for name, voters in fitter.voters(train, metric).items():
-            scores[name].append(task.of_votes(voters._by_number(X, fitter.numbers)))
+        for name, found in fitter.vote(train, metric, X).items():
+            scores[name].append(found)
         spreads.append(spread_of(task, machines, X))
         held.append(rows)
     if not held:
@@ -338,6 +344,6 @@ def split_given(
             out: Floats = np.bincount(unit[part == fold], minlength=len(first)).astype(float)
         else:
             out = np.where(part[group] == fold, given.weights, 0.0)
-        pair = (replace(given, weights=weights) for weights in (given.weights - out, out))
-        train, rows = (each.take(np.flatnonzero(each.weights > 0)) for each in pair)
+        parts = (replace(given, weights=weights) for weights in (given.weights - out, out))
+        train, rows = (each.take(np.flatnonzero(each.weights > 0)) for each in parts)
         yield train, rows

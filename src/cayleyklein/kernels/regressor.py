@@ -8,11 +8,8 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_real, expect
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.kernels.estimator import KernelEstimator
-from cayleyklein.kernels.explanation import KernelExplanation
+from cayleyklein.kernels.estimator import KernelEstimator, KernelExplanation
 from cayleyklein.kernels.fitting import HeldOut, spread_of
-from cayleyklein.kernels.sums import NumberSum
-from cayleyklein.learning.rows import GivenRows
 from cayleyklein.prediction import CurvedKNeighborsRegressor
 from cayleyklein.prediction.tasks import NumberPredictor
 
@@ -119,10 +116,6 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         **KernelEstimator._kernel_constraints,
         **NumberPredictor._task_constraints,
     }
-
-    def _make_sum(self, given: GivenRows) -> NumberSum:
-        targets = given.target.reshape(len(given.target), -1)
-        return NumberSum.standardising(targets, given.weights)
 
     def _judge(self, held_out: HeldOut | None) -> None:
         """Keep the errors of held-out rows, in units of their standard deviations."""

@@ -4,13 +4,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.kernels.classifier import CurvedKernelClassifier
-from cayleyklein.kernels.columns import ColumnDistance, NormalScores
-from cayleyklein.kernels.fitting import FittedSum, standard_metric
-from cayleyklein.kernels.machine import Distance, KernelMachine, Tuning, metric_distance
-from cayleyklein.kernels.regressor import CurvedKernelRegressor
-from cayleyklein.kernels.sums import PARTS, VOTING, LabelSum, NumberSum
+from cayleyklein.kernels import fitting, machine
+from cayleyklein.kernels.estimator import KernelEstimator
+from cayleyklein.kernels.sums import PARTS, VOTING, LabelSum, NumberSum, ScoreSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.selection.trials import Selection
@@ -19,15 +17,14 @@ ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
 ERRORS = ("_errors", "_error_shares", "_judged")
 
 
-def kernel_state(model: CurvedKernelClassifier | CurvedKernelRegressor) -> dict[str, Any]:
+def kernel_state(model: KernelEstimator) -> dict[str, Any]:
     """Return what a model has learned, but for its rows, targets, weights and metric."""
-    found, ranks, machines = model._sum, model._sum.ranks, {}
-    for name, machine in found.machines.items():
-        numbers = [machine.gamma, *machine.tuning, machine.log_likelihood]
+    ranks, machines = model._sum.ranks, {}
+    for name, fitted in model._sum.machines.items():
         machines[name] = {
-            **{each: np.array(getattr(machine, each)) for each in ARRAYS},
-            "column_weights": getattr(machine.distance, "weights", None),
-            "scalars": np.array(numbers),
+            **{each: np.array(getattr(fitted, each)) for each in ARRAYS},
+            "column_weights": getattr(fitted.distance, "weights", None),
+            "scalars": np.array([fitted.gamma, *fitted.tuning, fitted.log_likelihood]),
         }
     return {
         "weights": dict(model.part_weights_),
@@ -42,41 +39,40 @@ def kernel_state(model: CurvedKernelClassifier | CurvedKernelRegressor) -> dict[
 
 
 def restore_kernel(
-    model: CurvedKernelClassifier | CurvedKernelRegressor, state: dict[str, Any], given: GivenRows,
+    model: KernelEstimator, state: dict[str, Any], given: GivenRows,
     metric: Metric | None,
 ) -> None:  # fmt: skip
     """Give an unfitted model what another one has learned, with the same rows and metric."""
     if set(state["weights"]) - set(PARTS) or isinstance(given.X, tuple):
         raise InvalidInputError("the parts of its sum are not known")
-    ranks = NormalScores(*map(tuple, state["ranks"])) if state["ranks"] else None
+    ranks = machine.NormalScores(*map(tuple, state["ranks"])) if state["ranks"] else None
     seen = given if ranks is None else given.mapped(ranks.transform)
-    X: Any = seen.X
-    machines, known = {}, cast(Metric, metric)
+    machines, known, X = {}, cast(Metric, metric), cast(Floats, seen.X)
     for name, each in state["machines"].items():
         columns = each["column_weights"]
-        distance: Distance = metric_distance(known) if columns is None else ColumnDistance(columns)
+        distance: Any = machine.ColumnDistance(columns)
+        if columns is None:
+            distance = machine.metric_distance(known)
         gamma, *tuning, likelihood = each["scalars"].tolist()
-        arrays = {array: each[array] for array in ARRAYS}
-        machines[name] = KernelMachine(
-            distance, gamma, Tuning(*tuning), X[each["numbers"]], log_likelihood=likelihood,
-            **arrays,
+        machines[name] = machine.KernelMachine(
+            distance, gamma, machine.Tuning(*tuning), X[each["numbers"]],
+            log_likelihood=likelihood, **{array: each[array] for array in ARRAYS},
         )  # fmt: skip
-    if isinstance(model, CurvedKernelClassifier):
-        task: Any = LabelSum(**state["task"])
-        model.classes_ = np.asarray(given.classes)
+    task: ScoreSum
+    if given.classes is not None:
+        task, model.classes_ = LabelSum(**state["task"]), given.classes
     else:
         task = NumberSum(**state["task"])
         for name in ERRORS:
             setattr(model, name, state["errors"][name])
-    k = state["n_neighbors"]
+    k, (chosen, reason) = state["n_neighbors"], state["selection"]
     voters = {
-        name: model._make_voters(seen, standard_metric(seen) if name == "plain" else known)
+        name: model._make_voters(seen, fitting.standard_metric(seen) if name == "plain" else known)
         for name in PARTS
         if name in VOTING and name in k
     }
-    chosen, reason = state["selection"]
     selection = Selection(chosen, reason, max(k.values(), default=0))
-    found = FittedSum(machines, voters, metric, None, ranks, state["weights"], k, selection)
+    found = fitting.FittedSum(machines, voters, metric, None, ranks, state["weights"], k, selection)
     model.n_features_in_ = given.n_columns
     model._keep(task, given, found)
     model.part_shares_ = dict(state["shares"])

@@ -2,7 +2,7 @@
 
 A sum knows what its parts are fitted to (`targets`), what neighbours' answers are as scores
 (`of_votes`), how a weighted sum is judged (`truth`, `losses`, `named`), which weights are best
-(`start`, `weigh`), and what a sum says (`says`). Scores are (p, m, t) of p parts, for m rows.
+(`weigh`), and what a sum says (`says`). Scores are (p, m, t) of p parts, for m rows.
 """
 
 from dataclasses import dataclass
@@ -16,16 +16,8 @@ from cayleyklein._typing import AnyArray, Floats
 
 # Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
 PARTS = ("metric", "columns", "neighbors", "plain")
-# Parts that are votes of neighbours, and parts that need the metric.
-VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
-# Weight of a machine of class labels where no row was held out; its scores are about ±1.
-STEEPNESS = 1.5
-
-
-def start_weights(names: tuple[str, ...], machine: float) -> Floats:
-    """Return the weights (p,) before any row is held out: votes count where they are alone."""
-    votes = 0.0 if set(names) - VOTING else 1 / len(names)
-    return np.array([votes if name in VOTING else machine for name in names])
+VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}  # votes; what needs the metric
+STEEPNESS = 1.5  # weight of a machine of class labels, with scores of about ±1, before it is judged
 
 
 @dataclass(frozen=True)
@@ -55,10 +47,6 @@ class LabelSum:
     def says(self, total: Any) -> Any:
         return self.smoothed(softmax(total, axis=1))
 
-    def start(self, names: tuple[str, ...]) -> Floats:
-        """Return the weights (p,) where no row was held out, to which others are drawn."""
-        return start_weights(names, STEEPNESS)
-
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         """Return weights (p,), not negative, with the least loss; `counts` (m,) weigh the rows.
 
@@ -74,9 +62,10 @@ class LabelSum:
             slope = np.tensordot(scores, excess, 2) + 2 * away
             return float(-counts @ logs[rows, truth] + away @ away), slope
 
-        exact = {"ftol": 1e-13, "gtol": 1e-9}
-        bounds = [(0, None)] * len(scores)
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
+        found = minimize(
+            loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(scores),
+            options={"ftol": 1e-13, "gtol": 1e-9},
+        )  # fmt: skip
         return np.asarray(found.x)
 
     def losses(self, total: Floats, truth: AnyArray) -> Floats:
@@ -113,9 +102,6 @@ class NumberSum:
 
     truth = targets
 
-    def start(self, names: tuple[str, ...]) -> Floats:
-        return start_weights(names, 1 / max(1, len(set(names) - VOTING)))
-
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         error = truth - np.tensordot(start, scores, 1)
         noise = float(np.sqrt(counts @ (error**2).mean(axis=1) / counts.sum())) or 1.0
@@ -131,3 +117,11 @@ class NumberSum:
 
 
 ScoreSum = LabelSum | NumberSum
+
+
+def start_weights(task: ScoreSum, names: tuple[str, ...]) -> Floats:
+    """Return the weights (p,) where no row was held out, to which others are drawn."""
+    n_machines = len(set(names) - VOTING)
+    machine = STEEPNESS if isinstance(task, LabelSum) else 1 / max(1, n_machines)
+    votes = 0.0 if n_machines else 1 / len(names)  # which count where they are alone
+    return np.array([votes if name in VOTING else machine for name in names])

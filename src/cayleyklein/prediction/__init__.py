@@ -1,7 +1,6 @@
 """Predicting by a metric: votes of neighbours, means of their targets, and explanations."""
 
-from cayleyklein.prediction.classifier import CurvedKNeighborsClassifier
-from cayleyklein.prediction.explanation import Explanation
+from cayleyklein.prediction.classifier import CurvedKNeighborsClassifier, Explanation
 from cayleyklein.prediction.regressor import CurvedKNeighborsRegressor
 
 __all__ = ["CurvedKNeighborsClassifier", "CurvedKNeighborsRegressor", "Explanation"]

@@ -88,11 +88,22 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
         given = GivenRows.read(self, X, y, sample_weight, **how)
         return with_class_weights(given, getattr(self, "class_weight", None))
 
-    def _score(self, judge: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
+    def score(
+        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the accuracy of labels, R² of numbers; with X None (neighbours), of rows left out.
+
+        Parameters
+        ----------
+        X : array-like or Dask collection of shape (m, d), or None for the fitted rows
+        y : array-like or Dask collection of shape (m,), of numbers also (m, n_targets)
+        sample_weight : array-like or Dask array of shape (m,), optional
+        """
         predicted = in_memory(cast(Any, self).predict(X), "predictions")
-        y, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
-        truth, weights = _estimators.check_truth(y, predicted, weights)
+        truth, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
+        truth, weights = _estimators.check_truth(truth, predicted, weights)
         with _estimators.naming("y"):
+            judge = r2_score if self._numeric else accuracy_score
             return float(judge(truth, predicted, sample_weight=weights))
 
     def _one_or_more(self, X: Any, explain: Callable[[Floats], list[Any]]) -> Any:
@@ -142,12 +153,6 @@ class LabelPredictor(Predicting, ClassifierMixin):
         """Return the numbers (m,) of the most probable classes."""
         return cast(Any, self).predict_proba(X).argmax(axis=1)
 
-    def score(
-        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return the accuracy; by neighbours with X None, that of leaving each row out in turn."""
-        return self._score(accuracy_score, X, y, sample_weight)
-
 
 class NumberPredictor(Predicting, RegressorMixin):
     """Mixin of the regressors."""
@@ -160,12 +165,6 @@ class NumberPredictor(Predicting, RegressorMixin):
 
     def _shaped(self, found: Any) -> Any:
         return found[:, 0] if self._given.target.ndim == 1 else found
-
-    def score(
-        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return R²; by neighbours with X None, that of leaving each row out in turn."""
-        return self._score(r2_score, X, y, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -87,40 +87,14 @@ def _checked(given: Any, distances: Floats) -> Floats:
     return found
 
 
-def class_probabilities(
-    votes: Floats, nearest: Floats, prior: Floats, unit: Floats | float = 1.0
-) -> Floats:
-    """Return class probabilities (m, C): shares of the votes, shrunk to the class shares.
-
-    (votes for c + s p_c) / (all votes + s), with p the `prior` (C,) or (m, C), and s a tenth of the
-    `unit`, the mean weight of a point. Of several classes with the most votes, the one with the
-    nearest vote gets s more, and so has the largest probability; of equally near ones the most
-    frequent, and then the first. `nearest` (m, C) is the distance of the nearest vote for a class.
-    """
-    strength = PRIOR_VOTES * np.broadcast_to(unit, len(votes))[:, None]
-    total = votes + strength * prior
-    tied = votes >= votes.max(axis=1, keepdims=True) * (1 - SAME_VOTES)
-    several = np.flatnonzero(tied.sum(axis=1) > 1)
-    if len(several):
-        shares = np.broadcast_to(prior, votes.shape)[several]
-        near = np.where(tied[several], nearest[several], np.inf)
-        first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + SAME_VOTES))
-        winner = np.where(first, shares, -1.0).argmax(axis=1)
-        total[several, winner] += strength[several, 0]
-    return np.asarray(total / total.sum(axis=1, keepdims=True))
-
-
 class Ballots(NamedTuple):
-    """A list of votes: for which query, by which of its nearest points, for which class.
-
-    `rows` are the first fitted rows of that class at the point.
-    """
+    """A list of votes: for which query, by which of its nearest points, for which class."""
 
     queries: Ints
     places: Ints
     labels: Ints
     votes: Floats
-    rows: Ints
+    rows: Ints  # the first fitted row of that class at the point
 
 
 @dataclass(frozen=True)
@@ -165,15 +139,17 @@ class LabelVotes:
     ) -> Floats:
         """Return the probability of each class (m, C) by the k nearest points.
 
-        The probabilities are those of a fit without the row that each query leaves out. A `prior`
-        takes the place of the shares of the classes.
+        (votes for c + s p_c) / (all votes + s), with p the class shares, or the `prior` instead,
+        and s a tenth of the mean weight of a point; as in a fit without the row that each query
+        leaves out. Of several classes with the most votes, the one with the nearest vote gets s
+        more, and so has the largest probability; of equally near ones the most frequent, and then
+        the first.
         """
-        queries, places, labels, votes, _ = self.ballots(found, k, left_out)
+        queries, places, labels, each, _ = self.ballots(found, k, left_out)
         m, C = len(found.rows), self.width
-        cell = queries * C + labels
-        total: Floats = np.bincount(cell, weights=votes, minlength=m * C).astype(float)
+        cell, voting = queries * C + labels, each > 0
+        votes: Floats = np.bincount(cell, weights=each, minlength=m * C).reshape(m, C).astype(float)
         nearest = np.full(m * C, np.inf)
-        voting = votes > 0
         np.minimum.at(nearest, cell[voting], found.distances[queries, places][voting])
         mass, n_points = self.mass, len(self.points.rows) * np.ones(m)
         if left_out is not None:
@@ -184,9 +160,17 @@ class LabelVotes:
         whole = np.maximum(mass, 0.0).sum(axis=-1)
         if prior is None:
             prior = np.maximum(mass, 0.0) / np.expand_dims(whole, -1)
-        return class_probabilities(
-            total.reshape(m, C), nearest.reshape(m, C), prior, whole / n_points
-        )
+        strength = PRIOR_VOTES * (whole / n_points)[:, None]
+        total = votes + strength * prior
+        tied = votes >= votes.max(axis=1, keepdims=True) * (1 - SAME_VOTES)
+        several = np.flatnonzero(tied.sum(axis=1) > 1)
+        if len(several):
+            shares = np.broadcast_to(prior, votes.shape)[several]
+            near = np.where(tied[several], nearest.reshape(m, C)[several], np.inf)
+            first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + SAME_VOTES))
+            winner = np.where(first, shares, -1.0).argmax(axis=1)
+            total[several, winner] += strength[several, 0]
+        return np.asarray(total / total.sum(axis=1, keepdims=True))
 
     def ballots(self, found: Ranked, k: int, left_out: LeftOut | None = None) -> Ballots:
         """Return the votes of the k nearest points, of which more may have been found."""
