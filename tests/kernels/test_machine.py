@@ -12,13 +12,13 @@ from cayleyklein.kernels.fitting import counted_rows, pool_rows
 from cayleyklein.kernels.machine import (
     ColumnDistance,
     NormalScores,
+    Spectrum,
     TargetPoints,
     Tuning,
     fit_machine,
     metric_distance,
     slope_weights,
 )
-from cayleyklein.kernels.ridge import Spectrum
 from cayleyklein.learning.rows import GivenRows
 
 BALL = {K: CurvedMetric.euclidean(3, curvature=K) for K in (-1.0, -0.2, 0.0, 0.5, 4.0)}

@@ -13,7 +13,7 @@ from scipy.linalg import lapack
 from scipy.special import log_ndtr
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.kernels.ridge import Spectrum
+from cayleyklein.kernels.machine import Spectrum
 
 NOISES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
 LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from

@@ -43,11 +43,9 @@ default="auto"
     columns : {"auto", "standardised", "ranks"}, default="auto"
         Columns in units of their standard deviations, or as normal scores of their ranks, at most 3
         either way, which suits heavy tails. "auto" takes ranks where held-out rows do better.
-    gamma : float, optional
-        γ > 0 of both kernels, times the median distance between rows. When None, the one of 0.1,
-        0.3, 1 and 3 that predicts rows left out best, for each kernel.
-    ridge : float, optional
-        λ > 0 of both kernels. When None, the one from 0.001 to 30 that predicts rows left out best.
+    gamma, ridge : float, optional
+        γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
+        of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.
     n_neighbors : int or "auto", default="auto"
         Neighbours that vote. "auto" is the number with the least log loss on held-out rows.
     n_landmarks : int or "auto", default="auto"
@@ -87,8 +85,7 @@ default="auto"
         Of the class indicators as Gaussian processes with the covariance of the first kernel
         part, their variance the best; NaN with landmarks, or without a kernel part.
     n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        Only where the columns of X have names.
+    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
@@ -152,26 +149,17 @@ default="auto"
         self.class_weight = class_weight
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the probability of each class, in the order of ``classes_``.
+        """Return the probabilities (m, n_classes) of the classes, in the order of ``classes_``.
 
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (m, d)
-
-        Returns
-        -------
-        ndarray or Dask array of shape (m, n_classes)
         """
         total = self._total(self._checked(X))
         return cast(Floats, on_blocks(self._task.says, total))
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return log probabilities (m, n_classes), or of two classes the log odds (m,).
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d)
-        """
+        """Return log probabilities (m, n_classes) of rows X, or of two classes log odds (m,)."""
         logs = self.predict_log_proba(X)
         return np.asarray(logs[:, 1] - logs[:, 0]) if len(self.classes_) == 2 else logs
 
@@ -180,12 +168,7 @@ default="auto"
 
         Parameters
         ----------
-        X : array-like of shape (d,) or (m, d)
-            One row, or several.
-
-        Returns
-        -------
-        KernelExplanation or list of KernelExplanation
+        X : array-like of shape (d,) for one KernelExplanation, or (m, d) for a list of them
         """
 
         def explain(row: Floats) -> KernelExplanation:

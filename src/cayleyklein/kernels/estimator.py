@@ -201,7 +201,9 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
 
     def _keep(self, task: Any, given: GivenRows, found: FittedSum) -> None:
         self._task, self._sum = task, replace(found, held_out=None)
-        self._given = replace(given, source=None, always=None)
+        on_cluster = isinstance(given.X, RowBlocks)  # where rows stay when a model is pickled
+        rows = np.empty((0, given.n_columns)) if on_cluster else given.X
+        self._given = replace(given, X=rows, source=None, always=None)
         self.part_weights_ = found.weights
         self.part_shares_ = part_shares(found)
         self.metric_, self.learner_, self.selection_ = found.metric, found.learner, found.selection
@@ -218,12 +220,6 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         kept = np.flatnonzero(given.weights > 0)
         numbers = kept[even_rows(len(kept), REFERENCE_ROWS)]
         self._reference = cast(Floats, fitting.rows_in_memory(given, numbers).X)
-
-    def __getstate__(self) -> Any:
-        state = super().__getstate__()
-        if isinstance(getattr(state.get("_given"), "X", None), RowBlocks):
-            state = {name: value for name, value in state.items() if name != "_given"}
-        return state
 
     def _checked(self, X: Any) -> Any:
         """Return checked rows, or a checked Dask array of rows."""
@@ -256,8 +252,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d)
-        n_neighbors : int, optional
-            By default those that vote.
+        n_neighbors : int, optional; those that vote by default
         """
         rows = self._seen_rows(self._checked(X))
         if "neighbors" not in self._sum.voters:
@@ -275,12 +270,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         The metric's own shares (:meth:`CurvedMetric.feature_weights`, over the fitted rows) count
         for the parts in the metric, cⱼ times the mean |xⱼ - yⱼ| of two rows for the part of
         weighted columns, and equal shares for plain neighbours, each part by its share in the
-        spread of the scores. With columns as ranks, shares are those of the ranks.
-
-        Returns
-        -------
-        ndarray of shape (d,)
-            With sum 1.
+        spread of the scores. With columns as ranks, shares are those of the ranks. Their sum is 1.
         """
         check_is_fitted(self, "part_weights_")
         if self._sum.machines:  # some rows that parts were fitted to, as the parts see them

@@ -87,7 +87,6 @@ class PartFitter:
         return obtain_metric(self.estimator, rows, purpose == "sample", **how)[:2]
 
     def distances(self, points: TargetPoints, metric: Metric | None) -> dict[str, Distance]:
-        """Return the distance of each machine."""
         made: dict[str, Callable[[], Distance]] = {
             "metric": lambda: machine.metric_distance(cast(Metric, metric)),
             "columns": lambda: machine.weigh_columns(points),
@@ -108,31 +107,25 @@ class PartFitter:
         return {n: self.task.of_votes(each._by_number(X, self.numbers)) for n, each in found}
 
 
-@dataclass(frozen=True)
 class HeldOut:
     """Scores (m, t) of the parts for held-out rows, and the true targets."""
 
-    task: ScoreSum
-    scores: dict[str, Floats]
-    truth: AnyArray
-    shares: Floats  # (m,), with sum 1
-    n_rows: float  # held out: counted rows, or points
-    n_neighbors: dict[str, int]  # with the least loss
-    spreads: Floats  # (m,): standard deviations of the machines, in units of σ
-
-    @classmethod
-    def judged(
-        cls, fitter: PartFitter, scores: dict[str, Floats], rows: GivenRows, n_rows: float,
+    def __init__(
+        self, fitter: PartFitter, scores: dict[str, Floats], rows: GivenRows, n_rows: float,
         spreads: Floats,
-    ) -> Self:  # fmt: skip
+    ) -> None:  # fmt: skip
         """Choose the numbers of neighbours; scores of votes are (n_numbers, m, t)."""
-        task, scores, numbers = fitter.task, dict(scores), {}
-        truth, shares = task.truth(rows.target), rows.weights / rows.weights.sum()
+        self.task, self.scores, self.n_rows = fitter.task, dict(scores), n_rows
+        self.truth: AnyArray = rows.target
+        if not isinstance(self.task, LabelSum):
+            self.truth = self.task.targets(rows.target)
+        self.shares = rows.weights / rows.weights.sum()
+        self.spreads = spreads  # (m,): standard deviations of the machines, in units of σ
+        self.n_neighbors = {}  # with the least loss
         for name in VOTING & set(scores):
-            losses = [task.losses(each, truth) @ shares for each in scores[name]]
+            losses = [self.task.losses(each, self.truth) @ self.shares for each in scores[name]]
             best = int(np.argmin(losses))
-            numbers[name], scores[name] = fitter.numbers[best], scores[name][best]
-        return cls(task, scores, truth, shares, n_rows, numbers, spreads)
+            self.n_neighbors[name], self.scores[name] = fitter.numbers[best], scores[name][best]
 
     def weigh(self, names: tuple[str, ...]) -> tuple[Floats, Floats]:
         """Return the best weights (p,) of some parts, and their sum (m, t)."""
@@ -315,7 +308,7 @@ def predict_folds(
     joined = {name: np.concatenate(each, axis=-2) for name, each in scores.items()}
     whole = reduce(GivenRows.joined, held)
     n = whole.weights.sum() if counted else len(np.unique(cast(Floats, whole.X), axis=0))
-    return HeldOut.judged(fitter, joined, whole, float(n), np.concatenate(spreads))
+    return HeldOut(fitter, joined, whole, float(n), np.concatenate(spreads))
 
 
 def split_given(

@@ -71,7 +71,7 @@ def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | N
     for name, distance in fitter.distances(points, metric).items():
         machines[name], scores[name] = fit_part(fitter, distance, *rows, wanted, rng)
     spreads = fitting.spread_of(task, machines, X)
-    judged = HeldOut.judged(fitter, scores, held_out, len(held), spreads)
+    judged = HeldOut(fitter, scores, held_out, len(held), spreads)
     return FittedSum.weighed(fitter, given, judged, machines, metric, learner, ranks)
 
 

@@ -1,6 +1,13 @@
 """One kernel machine: ridge regression on exp(-γd) of a distance, γ and λ by leaving rows out.
 
 The distance is a metric's, or that of weighted columns; columns may be scores of their ranks.
+f minimises Σ wᵢ (yᵢ - f(xᵢ))² + λ‖f‖² over the functions of a kernel k. The same f is the mean of a
+Gaussian process with covariance σ²k and noise of variance σ²λ/wᵢ, given the targets (Rasmussen and
+Williams 2006, chapter 2). With √W K √W = V Λ Vᵀ and G = (K + λW⁻¹)⁻¹ = √W V (Λ + λ)⁻¹ Vᵀ √W,
+
+    f(x) = Σ αᵢ k(x, xᵢ),  α = G y,
+    yᵢ - f₋ᵢ(xᵢ) = αᵢ / Gᵢᵢ                                        without row i,
+    log p(y) = -½ (yᵀGy/σ² + log det(σ²G⁻¹) + n log 2π)            the marginal likelihood.
 """
 
 from collections.abc import Callable
@@ -14,7 +21,6 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.kernels.ridge import Spectrum
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.euclidean import even_rows
 
@@ -79,6 +85,52 @@ class NormalScores:
         return scores
 
 
+@dataclass(frozen=True)
+class Spectrum:
+    """A Gram matrix of n rows, decomposed for every λ, and the targets (n, t) of the rows."""
+
+    values: Floats  # Λ (n,), of √W K √W
+    vectors: Floats  # V (n, n)
+    targets: Floats  # Vᵀ √W y (n, t)
+    roots: Floats  # √W (n,)
+
+    @classmethod
+    def of(cls, gram: Floats, targets: Floats, weights: Floats) -> Self:
+        roots = np.sqrt(weights)
+        weighed = gram if (weights == 1).all() else gram * roots[:, None] * roots
+        values, vectors = linalg.eigh(weighed, check_finite=False, driver="evd")
+        values = np.maximum(values, 0.0)  # a positive definite matrix, but for rounding
+        return cls(values, vectors, vectors.T @ (roots[:, None] * targets), roots)
+
+    def coefficients(self, ridge: float) -> Floats:
+        """Return α (n, t)."""
+        found = self.vectors @ (self.targets / (self.values + ridge)[:, None])
+        return np.asarray(self.roots[:, None] * found)
+
+    def inverse_diagonal(self, ridge: float) -> Floats:
+        """Return Gᵢᵢ (n,)."""
+        inverse = self.vectors**2 @ (1 / (self.values + ridge))
+        return np.asarray(self.roots**2 * inverse)
+
+    def left_out_errors(self, ridge: float) -> Floats:
+        """Return for each row its target minus what a fit without the row predicts (n, t)."""
+        return np.asarray(self.coefficients(ridge) / self.inverse_diagonal(ridge)[:, None])
+
+    def variances(self, ridge: float) -> Floats:
+        """Return the σ² (t,) with the largest likelihood."""
+        squares = self.targets**2 / (self.values + ridge)[:, None]
+        return np.asarray(squares.mean(axis=0))
+
+    def log_likelihood(self, ridge: float, variances: Floats | None = None) -> Floats:
+        """Return the log marginal likelihood (t,) of each target, by default with the best σ²."""
+        n, best = len(self.values), self.variances(ridge)
+        determinant = np.log(self.values + ridge).sum() - 2 * np.log(self.roots).sum()
+        var = best if variances is None else variances
+        ratio = 1.0 if variances is None else best / var
+        with np.errstate(divide="ignore"):  # a target that is 0 throughout has the density inf
+            return np.asarray(-0.5 * (n * ratio + n * np.log(2 * np.pi * var) + determinant))
+
+
 class TargetPoints(NamedTuple):
     """Distinct rows (p, d), and what the given rows there say: their mean targets, and weights.
 
@@ -99,7 +151,7 @@ class TargetPoints(NamedTuple):
     def left_out_loss(self, coefficients: Floats, inverse_diagonal: Floats, ridge: float) -> float:
         """Return the squared error of rows, each left out in turn, for centred targets.
 
-        With α and Gᵢᵢ of the points (see `ridge`), a row with target y, one of m at a point of
+        With α and Gᵢᵢ of the points, a row with target y, one of m at a point of
         weight w, is missed by (y - f(x)) / (1 - 1/m + λGᵢᵢ/(mw)) by a fit without it.
         """
         missed = (ridge / self.weights)[:, None] * coefficients  # y - f(x), on average
@@ -136,7 +188,6 @@ class KernelMachine:
     log_likelihood: float = np.nan
 
     def gram(self, X: Floats) -> Floats:
-        """Return k (m, p) of rows X and the fitted rows."""
         return gram_of(self.distance(X, self.rows), self.gamma)
 
     def scores(self, X: Floats) -> Floats:
@@ -154,10 +205,8 @@ class KernelMachine:
 
     def influences(self, X: Floats) -> Floats:
         """Return (m, p), by how much the target of each fitted row moves f at rows X."""
-        factor = self._root, True
-        return self._by_blocks(
-            X, lambda gram: linalg.cho_solve(factor, gram.T, check_finite=False).T
-        )
+        solve = partial(linalg.cho_solve, (self._root, True), check_finite=False)
+        return self._by_blocks(X, lambda gram: solve(gram.T).T)
 
     @cached_property
     def _root(self) -> Floats:
@@ -199,20 +248,17 @@ def fit_machine(
     among = distance(points.X[some])
     unit = typical_distance(among)
     centred, mean = points.centred()
-    given, likelihood = tuning, np.nan
+    start = tuning or best_tuning(among / unit, centred.take(some), gammas, ridges)
+    gram = gram_of(among if len(some) == n else distance(points.X), start.gamma / unit)
+    ridge, likelihood = start.ridge, np.nan
     if tuning is None:
-        tuning = best_tuning(among / unit, centred.take(some), gammas, ridges)
-    gram = among if len(some) == n else distance(points.X)
-    gram = gram_of(gram, tuning.gamma / unit)
-    if given is not None:
-        coefficients = solved(gram, centred, tuning.ridge)
+        near = (ridge,) if len(some) == n else ridges
+        ridge, coefficients, likelihood = best_ridge(gram, centred, near, ridge)
     else:
-        near = (tuning.ridge,) if len(some) == n else ridges
-        ridge, coefficients, likelihood = best_ridge(gram, centred, near, tuning.ridge)
-        tuning = Tuning(tuning.gamma, ridge)
+        coefficients = solved(gram, centred, ridge)
     return KernelMachine(
-        distance, tuning.gamma / unit, tuning, points.X, points.numbers, centred.targets,
-        coefficients, mean, tuning.ridge / points.weights, likelihood,
+        distance, start.gamma / unit, start._replace(ridge=ridge), points.X, points.numbers,
+        centred.targets, coefficients, mean, ridge / points.weights, likelihood,
     )  # fmt: skip
 
 

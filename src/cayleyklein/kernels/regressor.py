@@ -41,11 +41,9 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     columns : {"auto", "standardised", "ranks"}, default="auto"
         Columns in units of their standard deviations, or as normal scores of their ranks, at most 3
         either way, which suits heavy tails. "auto" takes ranks where held-out rows do better.
-    gamma : float, optional
-        γ > 0 of both kernels, times the median distance between rows. When None, the one of 0.1,
-        0.3, 1 and 3 that predicts rows left out best, for each kernel.
-    ridge : float, optional
-        λ > 0 of both kernels. When None, the one from 0.001 to 30 that predicts rows left out best.
+    gamma, ridge : float, optional
+        γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
+        of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.
     n_neighbors : int or "auto", default="auto"
         Neighbours that are averaged. "auto": as many as have the least squared error on held-out
         rows.
@@ -83,8 +81,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         Of the standardised targets as Gaussian processes with the covariance of the first kernel
         part, their variance the best; NaN with landmarks, or without a kernel part.
     n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        Only where the columns of X have names.
+    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
@@ -192,15 +189,10 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (d,) or (m, d)
-            One row, or several.
+        X : array-like of shape (d,) for one KernelExplanation, or (m, d) for a list of them
+            Effects are differences to the mean of the targets.
         target : int, default=0
             Which target to explain, where there are several.
-
-        Returns
-        -------
-        KernelExplanation or list of KernelExplanation
-            Effects are differences to the mean of the targets.
         """
 
         def explain(row: Floats) -> KernelExplanation:

@@ -1,7 +1,7 @@
 """A sum of scores of several parts, for labels or for numbers.
 
 A sum knows what its parts are fitted to (`targets`), what neighbours' answers are as scores
-(`of_votes`), how a weighted sum is judged (`truth`, `losses`, `named`), which weights are best
+(`of_votes`), how a weighted sum is judged (`losses`, `named`), which weights are best
 (`weigh`), and what a sum says (`says`). Scores are (p, m, t) of p parts, for m rows.
 """
 
@@ -34,9 +34,6 @@ class LabelSum:
         found = np.full((len(target), len(self.prior)), -1.0)
         found[np.arange(len(target)), target] = 1.0
         return found
-
-    def truth(self, target: AnyArray) -> AnyArray:
-        return target
 
     def smoothed(self, shares: Any) -> Any:
         return (self.n_rows * shares + self.prior) / (self.n_rows + 1)
@@ -99,8 +96,6 @@ class NumberSum:
 
     def says(self, total: Any) -> Any:
         return total * self.unit + self.mean
-
-    truth = targets
 
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         error = truth - np.tensordot(start, scores, 1)

@@ -154,8 +154,7 @@ default="auto"
         one's own.
     algorithm_used_ : str
     n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        Only where the columns of X have names.
+    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
@@ -245,17 +244,13 @@ default="auto"
         return self._grow(X, y, sample_weight, before)
 
     def predict_proba(self, X: ArrayLike | None) -> Floats:
-        """Return the probability of each class, in the order of ``classes_``.
+        """Return the probabilities (m, n_classes) of the classes, in the order of ``classes_``.
 
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (m, d), or None
             With None, the fitted rows, each left out of its own vote; also in ``predict``,
-            ``predict_log_proba`` and ``score``.
-
-        Returns
-        -------
-        ndarray or Dask array of shape (m, n_classes)
+            ``predict_log_proba`` and ``score``. Answers of a Dask collection are lazy.
 
         Examples
         --------
@@ -272,12 +267,7 @@ default="auto"
 
         Parameters
         ----------
-        X : array-like of shape (d,) or (m, d)
-            One row, or several.
-
-        Returns
-        -------
-        Explanation or list of Explanation
+        X : array-like of shape (d,) for one Explanation, or (m, d) for a list of them
 
         Examples
         --------

@@ -18,12 +18,11 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.learning.rows import distinct_rows
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
-from cayleyklein.neighbors.search import CHUNK, Ranked, SearchIndex
+from cayleyklein.neighbors.search import CHUNK, Ranked, SearchIndex, slices
 
 NEAR = 5  # distance of a point to its fifth nearest: its scale
 SCALE_ROWS = 2000  # points among which the nearest are taken: all, or this many evenly spaced ones
-# Least scale, in units of the median one: points that a metric does not separate have scale 0.
-LEAST_SCALE = 0.1
+LEAST_SCALE = 0.1  # of the median one: points that a metric does not separate have scale 0
 
 
 class Points(NamedTuple):
@@ -54,10 +53,6 @@ class Points(NamedTuple):
         mean = np.zeros((len(total), targets.shape[1]))
         np.add.at(mean, at, share[:, None] * targets[kept])
         return total, mean
-
-    @classmethod
-    def separate(cls, n: int) -> Self:
-        return cls(np.arange(n), np.arange(n))
 
 
 class LeftOut(NamedTuple):
@@ -103,7 +98,6 @@ class LocalScales:
 
     @classmethod
     def among(cls, index: SearchIndex, n_jobs: int | None) -> Self:
-        """Measure the scales of all points of an index."""
         n = len(index)
         if n < 2:
             return cls(np.ones(n))
@@ -144,19 +138,16 @@ class LocalScales:
             return np.broadcast_to(self.scales, (len(points), p))
         gone = (self.near[:, :m] == points[:, None, None]).any(axis=2)
         fifth = np.where(gone, self.distances[:, m], self.distances[:, m - 1])
-        each = np.arange(len(points))
-        fifth[each, points] = np.nan
+        np.put_along_axis(fifth, points[:, None], np.nan, axis=1)
         typical = np.nanmedian(fifth, axis=1, keepdims=True)
-        fifth[each, points] = 1.0
+        np.put_along_axis(fifth, points[:, None], 1.0, axis=1)
         return np.where(typical > 0, np.maximum(fifth, LEAST_SCALE * typical), 1.0)
 
 
 def fifth_among(sample: SearchIndex, X: Floats, in_sample: Bools, n_jobs: int | None) -> Floats:
     """Return the distance of points X to the fifth nearest row of a sample, which some are in."""
-    k = min(NEAR + 1, len(sample))
-    found = [
-        sample.nearest(X[at : at + CHUNK], k, n_jobs).distances for at in range(0, len(X), CHUNK)
-    ]
+    k, blocks = min(NEAR + 1, len(sample)), slices(len(X), CHUNK)
+    found = [sample.nearest(X[block], k, n_jobs).distances for block in blocks]
     return fifth_nearest(np.concatenate(found), in_sample)
 
 

@@ -72,7 +72,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         scales, local = None, isinstance(self.weights, str) and self.weights == "local"
         with few_threads(len(given.target), given.n_columns):
             if isinstance(given.X, RowBlocks):
-                points = Points.separate(len(given.target))
+                points = Points(*np.tile(np.arange(len(given.target)), (2, 1)))
                 self._searcher = Shards.build(given.X, metric, self.algorithm)
                 if local:
                     scales = LocalScales.on_cluster(given.X, metric, self.n_jobs)
@@ -125,10 +125,10 @@ class NeighborPredictor(Predicting, NeighborMethods):
         table, index, finish = self._table, self._searcher, partial(answers, k=k, best=best)
         if queries is None and isinstance(index, SearchIndex):
             rows, parts = cast(Floats, self._given.X), []
-            for at in range(0, len(rows), search.CHUNK):
+            for block in search.slices(len(rows), search.CHUNK):
                 # one point more than wanted, as a row's own may be dropped
-                found = index.nearest(rows[at : at + search.CHUNK], n_wanted + 1, self.n_jobs)
-                parts.append(finish(found, table, at)[0])
+                found = index.nearest(rows[block], n_wanted + 1, self.n_jobs)
+                parts.append(finish(found, table, block.start)[0])
             return np.concatenate(parts)
         kind: search.Kind = ((), np.intp) if best else ((table.width,), np.float64)
         return index.answer(queries, n_wanted, finish, table, (kind,), self.n_jobs)[0]
@@ -137,11 +137,9 @@ class NeighborPredictor(Predicting, NeighborMethods):
         """Return answers (n_numbers, m, t) for checked rows by so many neighbours each."""
         index, weights = cast(SearchIndex, self._searcher), self.weights
         found = index.nearest(X, candidates_of(weights, max(numbers)), self.n_jobs)
-        every = []
-        for number in numbers:
-            k = max(1, min(number, found.rows.shape[1] - 1))
-            every.append(self._table.answers(nearest_of(found, candidates_of(weights, k)), k))
-        return np.array(every)
+        ks = [max(1, min(number, found.rows.shape[1] - 1)) for number in numbers]
+        near = [nearest_of(found, candidates_of(weights, k)) for k in ks]
+        return np.array([self._table.answers(*each) for each in zip(near, ks, strict=True)])
 
     def _row_index(self) -> SearchIndex | Shards:
         check_is_fitted(self, "metric_")

@@ -72,8 +72,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         one's own.
     algorithm_used_ : str
     n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        Only where the columns of X have names.
+    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
@@ -136,17 +135,13 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         return self._grow(X, y, sample_weight)
 
     def predict(self, X: ArrayLike | None) -> Floats:
-        """Return the mean targets of the neighbours.
+        """Return the mean targets (m,) or (m, n_targets) of the neighbours.
 
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (m, d), or None
-            With None, the fitted rows, each left out of its own mean; also in ``score``.
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_targets)
-            A lazy Dask array if the queries are a Dask collection.
+            With None, the fitted rows, each left out of its own mean; also in ``score``. Answers
+            of a Dask collection are lazy.
 
         Examples
         --------

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from cayleyklein import _estimators
 from cayleyklein._distributed import RowBlocks, in_memory
@@ -33,22 +33,14 @@ from cayleyklein.prediction import votes
 from cayleyklein.selection import procedure, scores
 from cayleyklein.selection.trials import Selection
 
+LEARNING = ("subsample", "random_state", "callback", "verbose")  # parameters that the learner gets
+WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
+    **{name: RowLearner._row_constraints[name] for name in LEARNING},
     "learner": [HasMethods(["fit"]), None],
     "metric": [CurvedMetric, MixedMetric, ProductMetric, None],
-    "subsample": [
-        Interval(Integral, 2, None, closed="left"),
-        Interval(RealNotInt, 0, 1, closed="right"),
-        StrOptions({"auto"}),
-        None,
-    ],
     "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-    "random_state": ["random_state"],
-    "callback": [callable, None],
-    "verbose": ["verbose", "boolean"],
 }
-# Parameters of learning, with their defaults.
-WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
 # Rows of a table that are read at most, and their entries; a sample grows among them.
 POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 
@@ -91,14 +83,7 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return the accuracy of labels, R² of numbers; with X None (neighbours), of rows left out.
-
-        Parameters
-        ----------
-        X : array-like or Dask collection of shape (m, d), or None for the fitted rows
-        y : array-like or Dask collection of shape (m,), of numbers also (m, n_targets)
-        sample_weight : array-like or Dask array of shape (m,), optional
-        """
+        """Return the accuracy, or R² of numbers; by neighbours with X None, of rows left out."""
         predicted = in_memory(cast(Any, self).predict(X), "predictions")
         truth, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
         truth, weights = _estimators.check_truth(truth, predicted, weights)
@@ -107,7 +92,6 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
             return float(judge(truth, predicted, sample_weight=weights))
 
     def _one_or_more(self, X: Any, explain: Callable[[Floats], list[Any]]) -> Any:
-        """Explain one row (d,), or each of several."""
         X, single = entrance.one_or_more(X)
         found = explain(cast(Floats, search.checked_queries(self, X)))
         return found[0] if single else found
@@ -125,32 +109,17 @@ class LabelPredictor(Predicting, ClassifierMixin):
     }
 
     def predict_log_proba(self, X: ArrayLike | None) -> Floats:
-        """Return the logarithm of the probabilities.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d)
-        """
+        """Return the logarithm of the probabilities of rows X, see :meth:`predict_proba`."""
         return cast(Floats, np.log(cast(Any, self).predict_proba(X)))
 
     def predict(self, X: ArrayLike | None) -> AnyArray:
-        """Return the most probable class.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d)
-
-        Returns
-        -------
-        ndarray or Dask array of shape (m,)
-        """
+        """Return the most probable class (m,) of rows X, see :meth:`predict_proba`."""
         best, names = self._best(X), self.classes_
         if _estimators.is_dask(best):
             return cast(AnyArray, best.map_blocks(names.take, dtype=names.dtype))
         return np.asarray(names[best])
 
     def _best(self, X: Any) -> Any:
-        """Return the numbers (m,) of the most probable classes."""
         return cast(Any, self).predict_proba(X).argmax(axis=1)
 
 
@@ -209,8 +178,7 @@ def obtain_metric(
     if estimator.metric is not None:
         return search.as_metric(estimator.metric, given.n_columns), None, None
     if estimator.learner is None:
-        names = ("geometry", "subsample", "random_state", "callback", "verbose")
-        own = {name: getattr(estimator, name) for name in names} | changed
+        own = {name: getattr(estimator, name) for name in ("geometry", *LEARNING)} | changed
         geometry = own["geometry"]
         own["geometry"] = "product" if geometry == "auto" else geometry
         learner = estimator._learner_kind(**own)

@@ -69,7 +69,6 @@ def neighbor_weights(
 
 
 def _checked(given: Any, distances: Floats) -> Floats:
-    """Check what a function made of distances."""
     refuse_no_numbers(given, "weights")
     found = np.asarray(given, dtype=np.float64)
     if found.shape != distances.shape:
@@ -283,7 +282,8 @@ def held_out_means(
 
 def means_by_number(rows: TrainingRows, found: Ranked) -> Floats:
     assert rows.targets is not None
-    means = NumberMeans(Points.separate(len(rows)), rows.targets, rows.weights, "linear")
+    each = np.arange(len(rows))
+    means = NumberMeans(Points(each, each), rows.targets, rows.weights, "linear")
     return np.array([means.answers(found, k) for k in grid_for(found.rows.shape[1])])
 
 
