@@ -207,7 +207,7 @@ def test_all_rows_as_landmarks_are_the_exact_machine():
 def test_sums_do_not_depend_on_blocks(monkeypatch):
     X, y = ball_rows(100, 2), np.random.default_rng(0).normal(size=(100, 3))
     weights = np.random.default_rng(1).uniform(size=100)
-    kernel = landmarks.Kernel(metric_distance(BALL_PLANE), 1.0, X[:10])
+    kernel = landmarks.LandmarkKernel(metric_distance(BALL_PLANE), 1.0, X[:10])
     whole = landmarks.row_sums(kernel, X, y, weights)
     monkeypatch.setattr(machine, "GRAM_ENTRIES", 70)
     halves = np.split(X, [37]), np.split(y, [37]), np.split(weights, [37])

@@ -16,7 +16,7 @@ ROWS, LABELS = da.from_array(X[:900], chunks=(250, 6)), da.from_array(Y[:900], c
 
 
 def test_sums_of_blocks_are_those_in_memory(client):
-    kernel = landmarks.Kernel(metric_distance(CurvedMetric.euclidean(6)), 0.5, X[:40])
+    kernel = landmarks.LandmarkKernel(metric_distance(CurvedMetric.euclidean(6)), 0.5, X[:40])
     targets, model = np.where(Y[:900] > 0, 1.0, -1.0)[:, None], CurvedKernelClassifier()
     memory = GivenRows.read(model, X[:900], Y[:900], None)
     blocks = GivenRows.read(model, ROWS, LABELS, None)

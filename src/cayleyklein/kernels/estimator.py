@@ -205,7 +205,12 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         rows = np.empty((0, given.n_columns)) if on_cluster else given.X
         self._given = replace(given, X=rows, source=None, always=None)
         self.part_weights_ = found.weights
-        self.part_shares_ = part_shares(found)
+        sizes = dict(found.weights)  # shares in the spread of the scores of held-out rows
+        for name, scores in found.held_out.scores.items() if found.held_out else ():
+            if name in sizes:
+                sizes[name] *= float(np.std(scores))
+        whole = sum(sizes.values())
+        self.part_shares_ = {n: s / whole if whole else 1 / len(sizes) for n, s in sizes.items()}
         self.metric_, self.learner_, self.selection_ = found.metric, found.learner, found.selection
         self.columns_ = "standardised" if found.ranks is None else "ranks"
         likelihoods = [machine.log_likelihood for machine in found.machines.values()]
@@ -335,13 +340,3 @@ def part_names(parts: Any) -> tuple[str, ...]:
             f"parts must be one or more of {', '.join(PARTS)}, each once; got {list(given)}."
         )
     return tuple(part for part in PARTS if part in given)
-
-
-def part_shares(found: FittedSum) -> dict[str, float]:
-    """Return the share of each part in the spread of the scores of held-out rows."""
-    sizes = dict(found.weights)
-    if found.held_out is not None:
-        scores = found.held_out.scores
-        sizes = {name: w * float(np.std(scores[name])) for name, w in sizes.items()}
-    whole = sum(sizes.values())
-    return {name: size / whole if whole else 1 / len(sizes) for name, size in sizes.items()}

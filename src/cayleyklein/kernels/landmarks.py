@@ -112,7 +112,7 @@ def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tu
 
 
 @dataclass(frozen=True)
-class Kernel:
+class LandmarkKernel:
     """exp(-γd) of rows and landmarks."""
 
     distance: Distance
@@ -123,7 +123,7 @@ class Kernel:
         return machine.gram_of(self.distance(X, self.landmarks), self.gamma)
 
 
-def row_sums(kernel: Kernel, X: Floats, targets: Floats, weights: Floats) -> Floats:
+def row_sums(kernel: LandmarkKernel, X: Floats, targets: Floats, weights: Floats) -> Floats:
     """Return A = KᵀWK and b = KᵀWy of rows with centred targets (n, t), beside each other."""
     m = len(kernel.landmarks)
     squares, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
@@ -136,7 +136,7 @@ def row_sums(kernel: Kernel, X: Floats, targets: Floats, weights: Floats) -> Flo
     return np.hstack([squares, products])
 
 
-def sum_blocks(kernel: Kernel, rows: GivenRows, targets: Floats) -> Floats:
+def sum_blocks(kernel: LandmarkKernel, rows: GivenRows, targets: Floats) -> Floats:
     """Add up the sums of all rows, where they are; `targets` (n, t) are in memory."""
     weights = rows.weights
     if not isinstance(rows.X, RowBlocks):
@@ -177,7 +177,7 @@ def fit_landmarks(
     shares = held_out.weights / held_out.weights.sum()
     best: tuple[Floats, Tuning, int, Floats] | None = None
     for gamma in sorted({tuning.gamma for tuning in tunings}):
-        kernel = Kernel(distance, gamma / unit, landmarks)
+        kernel = LandmarkKernel(distance, gamma / unit, landmarks)
         sums = sum_blocks(kernel, rows, targets - mean)
         gram, held = np.exp(-kernel.gamma * among), kernel.gram(X)
         for m in (round(share * len(landmarks)) for share in SHARES):
@@ -191,7 +191,7 @@ def fit_landmarks(
                 best = losses, tuning, m, sums
     assert best is not None
     _, tuning, m, sums = best
-    kernel = Kernel(distance, tuning.gamma / unit, landmarks[:m])
+    kernel = LandmarkKernel(distance, tuning.gamma / unit, landmarks[:m])
     gram = np.exp(-kernel.gamma * among[:m, :m])
     scores = kernel.gram(X) @ solved_sums(gram, sums, tuning.ridge) + mean
     sums = np.delete(sums[:m], slice(m, len(landmarks)), axis=1)  # of the landmarks that are kept

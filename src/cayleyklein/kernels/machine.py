@@ -132,17 +132,13 @@ class Spectrum:
 
 
 class TargetPoints(NamedTuple):
-    """Distinct rows (p, d), and what the given rows there say: their mean targets, and weights.
-
-    `counts` (p,) are the rows that a point stands for, as far as weights tell; of these one is left
-    out at a time, and `spreads` (p,) are the variances of their targets, summed over targets.
-    """
+    """Distinct rows (p, d), and what the given rows there say: their mean targets, and weights."""
 
     X: Floats
     targets: Floats  # (p, t)
     weights: Floats  # (p,), positive, 1 for a row on average
-    counts: Floats
-    spreads: Floats
+    counts: Floats  # (p,): rows that a point stands for, of which one is left out at a time
+    spreads: Floats  # (p,): the variances of their targets, summed over targets
     numbers: Ints  # (p,): the first given row at each point
 
     def take(self, some: Ints) -> Self:
@@ -166,10 +162,8 @@ class TargetPoints(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """γ times the median distance, and λ."""
-
-    gamma: float
-    ridge: float
+    gamma: float  # γ, times the median distance
+    ridge: float  # λ
 
 
 @dataclass(frozen=True)

@@ -124,19 +124,13 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
             self._error_shares = held_out.shares
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Return predicted numbers, and with `return_std` their standard deviations.
+        """Return predicted numbers (m,) or (m, n_targets), or these and their standard deviations.
 
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (m, d)
         return_std : bool, default=False
             Also return the standard deviation of a new target at each row; rows in memory only.
-
-        Returns
-        -------
-        predicted : ndarray or Dask array of shape (m,) or (m, n_targets)
-        std : ndarray of the same shape
-            Only with `return_std`.
         """
         rows = self._checked(X)
         found = self._shaped(self._task.says(self._total(rows)))
@@ -146,7 +140,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         return found, self._shaped(self._spreads(rows) * factor)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the ends of intervals that hold a new target with a given probability.
+        """Return the ends, low and high, of intervals that hold a new target with a probability.
 
         The prediction, plus and minus the standard deviation at the row times the quantile of what
         this ratio was on held-out rows.
@@ -155,11 +149,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         ----------
         X : array-like of shape (m, d)
         level : float, default=0.95
-            Between 0 and 1.
-
-        Returns
-        -------
-        low, high : ndarray of shape (m,) or (m, n_targets)
+            The probability, between 0 and 1.
 
         Examples
         --------

@@ -292,9 +292,8 @@ default="auto"
                 columns = np.full((len(mine), len(query)), np.nan)
                 finite = np.isfinite(far)
                 if finite.any():
-                    some = fitted[rows[finite]]
-                    same = np.broadcast_to(query, some.shape)
-                    columns[finite] = self.metric_.column_shares(same, some)
+                    pairs = np.broadcast_arrays(query, fitted[rows[finite]])
+                    columns[finite] = self.metric_.column_shares(*pairs)
                 names, columns = self._shares_by_column(columns)
                 shares, cast_votes = probabilities[at], votes.votes[mine]
                 why.append(

@@ -86,15 +86,11 @@ def floored_scales(fifth: Floats, some: Ints | slice = slice(None)) -> Floats:
 
 @dataclass(frozen=True)
 class LocalScales:
-    """Scales (p,) of points, and what they become without one of the points.
-
-    `near` and `distances` (p, 6) are the nearest points of each and their distances; None where the
-    points are more than `SCALE_ROWS`, whose scales stay when one is left out.
-    """
+    """Scales (p,) of points, and what they become without one of the points."""
 
     scales: Floats
-    near: Ints | None = None
-    distances: Floats | None = None
+    near: Ints | None = None  # (p, 6); None for more than `SCALE_ROWS`, whose scales always stay
+    distances: Floats | None = None  # of these nearest points
 
     @classmethod
     def among(cls, index: SearchIndex, n_jobs: int | None) -> Self:

@@ -172,9 +172,28 @@ class LabelVotes:
         return np.asarray(total / total.sum(axis=1, keepdims=True))
 
     def ballots(self, found: Ranked, k: int, left_out: LeftOut | None = None) -> Ballots:
-        """Return the votes of the k nearest points, of which more may have been found."""
-        places, votes = self._voters(found, k, left_out)
-        chosen = np.take_along_axis(found.rows, places, axis=1)
+        """Return the votes of the k nearest points, of which more may have been found.
+
+        With "local" weights those with the least d/√s, where s is the point's distance to its fifth
+        nearest one (Zelnik-Manor and Perona 2004), by linear weights of d/√s. Rows in dense regions
+        are near to many queries, and would outvote the others (Schnitzer et al. 2012).
+        """
+        present, distances, near = found.rows >= 0, found.distances, found.rows
+        if self.scales is None:
+            votes = neighbor_weights(distances, k, self.weights, present)
+            places = np.broadcast_to(np.arange(votes.shape[1]), votes.shape)
+        else:
+            scales = self.scales.scales[near]
+            if left_out is not None and left_out.vanish.any():
+                gone = np.flatnonzero(left_out.vanish)
+                without = self.scales.without(left_out.points[gone])
+                scales[gone] = np.take_along_axis(without, near[gone], axis=1)
+            scaled = np.where(present, distances / np.sqrt(scales), np.inf)
+            order = np.argsort(scaled, axis=1, kind="stable")[:, : k + 1]
+            scaled = np.take_along_axis(scaled, order, axis=1)
+            present = np.take_along_axis(present, order, axis=1)
+            places, votes = order[:, :k], neighbor_weights(scaled, k, "linear", present)
+        chosen = np.take_along_axis(near, places, axis=1)
         starts, labels, weights, rows = self._entries
         length = np.where(votes > 0, starts[chosen + 1] - starts[chosen], 0).ravel()
         entry = np.arange(length.sum())
@@ -187,27 +206,6 @@ class LabelVotes:
             mine &= label == self.labels[own]
             weight = np.where(mine, weight - self.row_weights[own], weight)
         return Ballots(query, place, label, np.repeat(votes.ravel(), length) * weight, rows[entry])
-
-    def _voters(self, found: Ranked, k: int, left_out: LeftOut | None) -> tuple[Ints, Floats]:
-        """Return the places of the points that vote (m, k), nearest first, and their votes.
-
-        With "local" weights those with the least d/√s, where s is the point's distance to its fifth
-        nearest one (Zelnik-Manor and Perona 2004), by linear weights of d/√s. Rows in dense regions
-        are near to many queries, and would outvote the others (Schnitzer et al. 2012).
-        """
-        present, distances = found.rows >= 0, found.distances
-        if self.scales is None:
-            votes = neighbor_weights(distances, k, self.weights, present)
-            return np.broadcast_to(np.arange(votes.shape[1]), votes.shape), votes
-        scales = self.scales.scales[found.rows]
-        if left_out is not None and left_out.vanish.any():
-            gone = np.flatnonzero(left_out.vanish)
-            without = self.scales.without(left_out.points[gone])
-            scales[gone] = np.take_along_axis(without, found.rows[gone], axis=1)
-        scaled = np.where(present, distances / np.sqrt(scales), np.inf)
-        order = np.argsort(scaled, axis=1, kind="stable")[:, : k + 1]
-        near, there = (np.take_along_axis(each, order, axis=1) for each in (scaled, present))
-        return order[:, :k], neighbor_weights(near, k, "linear", there)
 
 
 @dataclass(frozen=True)
