@@ -177,7 +177,6 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
             task = LabelSum(mass / mass.sum(), n_rows)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
         fitter = PartFitter(
             self, task, names, seed,
             GAMMAS if self.gamma is None else (float(self.gamma),),
