@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from cayleyklein.cli import _pictures
+from cayleyklein.cli import _experiments
 
 POINTS = "a,b,kind\n" + "\n".join(f"{x},{x * x % 7},{'u' if x % 3 else 'v'}" for x in range(12))
 
@@ -70,7 +70,7 @@ def test_figures(command, tmp_path):
 def test_every_script_of_the_paper_is_a_figure(command):
     """What they draw, their own tests see to."""
     examples = Path(__file__).parents[2] / "examples" / "paper"
-    assert {f"plot_{name}" for name in _pictures.scripts()} == {
+    assert {f"plot_{name}" for name in _experiments.scripts()} == {
         p.stem for p in examples.glob("plot_*.py")
     }
     assert "Did you mean 'spheres'?" in command("figures", "sphere", "-o", "new").err
@@ -79,7 +79,7 @@ def test_every_script_of_the_paper_is_a_figure(command):
 def test_a_figure_that_fails_leaves_nothing(command, tmp_path, monkeypatch):
     script = tmp_path / "plot_wrong.py"
     script.write_text("raise ValueError('no ink')")
-    monkeypatch.setattr(_pictures, "scripts", lambda: {"wrong": script})
+    monkeypatch.setattr(_experiments, "scripts", lambda: {"wrong": script})
     answer = command("figures", "-o", "new")
     assert (answer.code, answer.err.count("\n")) == (1, 1)
     assert "plot_wrong.py could not be drawn: ValueError: no ink" in answer.err

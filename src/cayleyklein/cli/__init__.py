@@ -22,8 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0 for success, 1 for an error, 2 for a wrong command line, 130 for an
-        interruption.
+        Exit code: 0 for success, 1 for an error, 2 for misuse, 130 for an interruption.
     """
     try:
         if arguments is None:

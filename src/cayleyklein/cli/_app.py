@@ -6,11 +6,11 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from cayleyklein.cli import _answers, _experiments, _fit, _pictures
+from cayleyklein.cli import _answers, _experiments, _fit
 from cayleyklein.cli._console import printable
 from cayleyklein.exceptions import CayleyKleinError
 
@@ -39,6 +39,20 @@ app = typer.Typer(
 )
 
 
+def open_explorer(
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 5006,
+    host: Annotated[str, typer.Option(help="Address; this computer by default.")] = "127.0.0.1",
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+) -> None:
+    """Open a page where points, conics and curvatures can be moved, and metrics learned."""
+    from cayleyklein.app import explore
+
+    said = "The explorer is at {} (Ctrl+C ends it)."
+    explore(
+        port, host, browser=not no_browser, on_start=lambda where: typer.echo(said.format(where))
+    )
+
+
 COMMANDS = {
     "fit": _fit.fit,
     "predict": _answers.predict,
@@ -46,12 +60,12 @@ COMMANDS = {
     "info": _fit.info,
     "neighbors": _answers.neighbors,
     "curvature": _fit.curvature,
-    "voronoi": _pictures.voronoi,
-    "figures": _pictures.figures,
+    "voronoi": _fit.voronoi,
+    "figures": _experiments.figures,
     "compare": _experiments.compare_data,
     "reproduce": _experiments.reproduce_tables,
     "datasets": _experiments.datasets,
-    "explore": _pictures.open_explorer,
+    "explore": open_explorer,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

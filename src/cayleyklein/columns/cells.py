@@ -81,8 +81,7 @@ class CellFormat:
         else:
             words = as_words(values)
             floats = self._parsed(words)
-            wrong = np.isnan(floats) & words.notna().to_numpy()
-            wrong &= ~words.isin(self.absent).to_numpy()
+            wrong = np.isnan(floats) & (words.notna() & ~words.isin(self.absent)).to_numpy()
             for row in np.flatnonzero(wrong).tolist():
                 if not PLACEHOLDER.fullmatch(words.iloc[row]):
                     self._refuse(values, row)
@@ -96,13 +95,11 @@ class CellFormat:
         if plain is not None:
             return plain
         codes, distinct = require("pandas", "cli").factorize(words)
-        parsed = [parse_number(text, self.decimal) for text in distinct]
-        floats = [p.value if p and self._takes(p) else np.nan for p in parsed]
+        units, floats = ("", self.unit) if self.bare else (self.unit,), []
+        for number in (parse_number(text, self.decimal) for text in distinct):
+            fits = number and number.unit in units and (self.grouped or not number.grouped)
+            floats.append(number.value if number and fits else np.nan)
         return np.asarray(np.array([*floats, np.nan])[codes])  # a missing cell has the code -1
-
-    def _takes(self, number: "Number") -> bool:
-        unit = number.unit == self.unit or (self.bare and not number.unit)
-        return unit and (self.grouped or not number.grouped)
 
     def _refuse(self, values: Any, row: int) -> None:
         index, cell = values.index[row], str(values.iloc[row])
@@ -120,14 +117,10 @@ class CellFormat:
         other = self.date.translate(DAY_AND_MONTH)
         if other != self.date and not np.isnan(parsed_dates(as_words(values), other)[row]):
             said = shlex.quote(f"{values.name}=date:{other}")
-            remedy = (
-                f"if that is how dates are written, fit again with --as {said} "
-                f"(kinds={{{values.name!r}: 'date:{other}'}} in Python)."
-            )
-        raise InvalidInputError(
-            f"Column {values.name!r} should hold {expected}, but row {number} has "
-            f"{cell[:40]!r}; {remedy}"
-        )
+            remedy = f"if that is how dates are written, fit again with --as {said} "
+            remedy += f"(kinds={{{values.name!r}: 'date:{other}'}} in Python)."
+        given = f"Column {values.name!r} should hold {expected}, but row {number} has"
+        raise InvalidInputError(f"{given} {cell[:40]!r}; {remedy}")
 
 
 def kind_of_type(values: Any) -> str:
@@ -187,15 +180,10 @@ def as_words(values: Any) -> Any:
 
 
 class Number(NamedTuple):
-    """A number, its unit, and whether the other decimal mark groups its thousands.
-
-    A number is `limited` where it is only a bound, as in <4.
-    """
-
     value: float
     unit: str
-    grouped: bool
-    limited: bool = False
+    grouped: bool  # whether the other decimal mark groups its thousands
+    limited: bool  # whether it is only a bound, as in <4
 
 
 def parse_number(text: str, decimal: str = ".") -> Number | None:
@@ -215,9 +203,9 @@ def parse_number(text: str, decimal: str = ".") -> Number | None:
 
 
 def plain_floats(words: Any) -> Floats | None:
-    arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
+    arrow = require("pyarrow", "cli")
     try:
-        cells = compute.cast(arrow.array(words, arrow.string(), from_pandas=True), arrow.float64())
+        cells = arrow.array(words, arrow.string(), from_pandas=True).cast(arrow.float64())
     except arrow.ArrowInvalid:
         return None
     return np.array(cells.to_numpy(zero_copy_only=False))
@@ -235,8 +223,7 @@ def in_days(values: Any) -> Floats:
 
 
 def timestamps(days: Floats) -> Any:
-    microseconds = np.rint(days * DAY)
-    return require("pandas", "cli").to_datetime(microseconds, unit="us").as_unit("us")
+    return require("pandas", "cli").to_datetime(np.rint(days * DAY), unit="us").as_unit("us")
 
 
 def parsed_dates(words: Any, date: str) -> Floats:
@@ -256,9 +243,9 @@ def parsed_dates(words: Any, date: str) -> Floats:
 
 def guessed_date(text: str) -> str | None:
     text = OFFSET.sub(r"\1", text)
-    for pattern, date in DATES.items():
-        if re.fullmatch(pattern, text):
-            return date
+    known = next((date for pattern, date in DATES.items() if re.fullmatch(pattern, text)), None)
+    if known:
+        return known
     if sum(map(str.isdigit, text)) < 3:
         return None
     with warnings.catch_warnings():  # of days that come first

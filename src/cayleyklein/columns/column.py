@@ -101,11 +101,6 @@ class Column:
         is_rare = words.isin(self.rare).to_numpy() if self.rare else False
         return np.where(is_rare, len(self.categories), places)
 
-    def _n_unseen(self, values: Any) -> int:
-        """Count the cells with a category that was not fitted."""
-        named = self.kind in ("category", "ordered")
-        return int((self._places(values) < 0).sum()) if named else 0
-
     def is_missing(self, values: Any) -> Bools:
         """Say which cells of a later table are missing."""
         if self.kind in ("number", "date"):
@@ -129,10 +124,10 @@ class Column:
         if self.kind not in ("number", "date"):
             return ""
         median = float(self.fill or 0)
-        if self.kind == "number":
-            return f"an estimate, about the median, {median:.6g}"
-        is_time = 0 <= median < 1
-        shown = "" if is_time else f", {timestamps(np.array([median])).date[0]}"
+        shown = f", {median:.6g}"
+        if self.kind == "date":
+            is_time = 0 <= median < 1
+            shown = "" if is_time else f", {timestamps(np.array([median])).date[0]}"
         return f"an estimate, about the median{shown}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -36,7 +36,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     encoded. Of more, each becomes its mean target if `fit` is given targets and that is fewer
     numbers; else the rare ones share one. A missing one becomes the most frequent. Long text
     becomes its leading components (skrub's ``StringEncoder``). Constants, empty columns, copies and
-    identifiers are left out. All columns of an array of numbers are numbers.
+    identifiers are left out. All columns of an array of numbers are numbers. Cells that are not
+    numbers among numbers, and what can be read in two ways, are warned of.
 
     Parameters
     ----------
@@ -57,11 +58,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_features_in_, n_features_out_ : int
     feature_names_in_ : ndarray of str
         Only where the columns of X have names.
-
-    Warns
-    -----
-    UserWarning
-        For cells that are not numbers among numbers, and for what can be read in two ways.
 
     Examples
     --------
@@ -88,12 +84,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self,
-        *,
-        max_categories: int = 20,
-        kinds: Mapping[str, str] | None = None,
+        self, *, max_categories: int = 20, kinds: Mapping[str, str] | None = None,
         drop: Collection[str] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.max_categories = max_categories
         self.kinds = kinds
         self.drop = drop
@@ -115,9 +108,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._fit_rows(X, y, sample_weight)
         return self
 
-    def fit_transform(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
         """Fit, and return the encoded rows; categories by the mean targets of other rows.
 
         Those of a fold of five come from the other four, so that a row does not tell its own
@@ -149,13 +140,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise InvalidInputError("The table has no column to learn from.")
         if len(table) == 1:
             raise InvalidInputError("The table has one row (n_samples=1); learning needs more.")
-        names, types = np.array(table.columns, dtype=object), dict(table.dtypes)
-        implied = {}  # not of columns of a table, whose numbers may be identifiers
+        types, implied = dict(table.dtypes), {}  # not of tables, whose numbers may be identifiers
         if self._typed or (not has_names(X) and all(t.kind in "iuf" for t in types.values())):
             implied = {name: "number" for name, t in types.items() if t.kind in "iuf"}
             implied |= {name: "category" for name, t in types.items() if t == "category"}
         if has_names(X):
-            self.feature_names_in_ = names
+            self.feature_names_in_ = np.array(table.columns, dtype=object)
         else:
             self.__dict__.pop("feature_names_in_", None)
         targets, weights = None, as_weights(sample_weight, table)
@@ -164,14 +154,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if len(y) != len(table):
                 raise InvalidInputError(f"X has {len(table)} rows, but y has shape {y.shape}.")
             targets = means.as_numbers(y)
-        some, kept, known = table, weights > 0, targets
-        if not kept.all():
-            some, known = table[kept], None if targets is None else targets[kept]
+        kept = weights > 0
+        some = table if kept.all() else table[kept]
+        known = None if targets is None else targets[kept]
         columns = fit_columns(some, self.kinds, implied, self.drop, most, known, weights[kept])
         if all(column.kind == "unused" for column in columns):
             reasons = "; ".join(str(c).replace("not used: ", "") for c in columns)
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")
-        self.columns_, self.n_features_in_ = columns, len(names)
+        self.columns_, self.n_features_in_ = columns, len(columns)
         return table, targets, weights
 
     def transform(self, X: Any) -> Floats:
@@ -219,28 +209,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if table.shape[1] != self.n_features_in_:
                 expected = f"{said} is expecting {self.n_features_in_} features as input"
                 raise InvalidInputError(f"X has {table.shape[1]} features, but {expected}.")
-            if known:
-                text = f"X does not have valid feature names, but {said} was fitted with"
-                warnings.warn(f"{text} feature names", stacklevel=3)
-            elif has_names(X):
-                text = f"X has feature names, but {said} was fitted without"
-                warnings.warn(f"{text} feature names", stacklevel=3)
+            if known != has_names(X):
+                has, fitted = ("does not have valid", "with") if known else ("has", "without")
+                text = f"X {has} feature names, but {said} was fitted {fitted} feature names"
+                warnings.warn(text, stacklevel=3)
             table = table.set_axis([column.name for column in self.columns_], axis=1)
         missing = [repr(column.name) for column in self._used() if column.name not in table]
         if missing:
-            raise InvalidInputError(
-                f"The table lacks {len(missing)} column{'s' * (len(missing) > 1)}: "
-                f"{', '.join(missing)}."
-            )
+            lacks = f"{len(missing)} column{'s' * (len(missing) > 1)}: {', '.join(missing)}"
+            raise InvalidInputError(f"The table lacks {lacks}.")
         return table
 
     def unseen(self, X: Any) -> dict[str, int]:
-        """Count the rows whose category is unknown, by column.
-
-        They are encoded as zeros, or by the median of ordered categories.
-        """
+        """Count the rows whose category is unknown, encoded as zeros or a median, by column."""
         table = self._table(X)
-        counts = {column.name: column._n_unseen(table[column.name]) for column in self._used()}
+        named = [column for column in self._used() if column.kind in ("category", "ordered")]
+        counts = {c.name: int((c._places(table[c.name]) < 0).sum()) for c in named}
         return {name: count for name, count in counts.items() if count}
 
     def missing(self, X: Any) -> dict[str, int]:

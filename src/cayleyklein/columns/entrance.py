@@ -149,7 +149,12 @@ def holds_words(X: Any) -> bool:
     if hasattr(X, "column_names"):  # of PyArrow
         X = X.to_pandas()
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return not all(_is_number(dtype) for dtype in X.dtypes)
+        return not all(  # polars, or pandas
+            dtype.is_numeric() or str(dtype) == "Boolean"
+            if hasattr(dtype, "is_numeric")
+            else dtype.kind in "iufbc"
+            for dtype in X.dtypes
+        )
     try:
         array = np.asarray(X)
     except ValueError:  # unequal lengths
@@ -161,9 +166,3 @@ def holds_words(X: Any) -> bool:
     except (TypeError, ValueError):
         return True
     return array.dtype.kind != "O"
-
-
-def _is_number(dtype: Any) -> bool:
-    if hasattr(dtype, "is_numeric"):  # of polars
-        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
-    return dtype.kind in "iufbc"

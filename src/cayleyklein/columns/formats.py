@@ -34,9 +34,9 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
         if cells.absent:
             n_absent = int(as_words(table[name]).isin(cells.absent).sum())
             shown = [*map(repr, cells.absent[:3]), *(["…"] if len(cells.absent) > 3 else [])]
-            one = f" is not a {cells.kind}, and counts"
-            are = f"s are not {cells.kind}s, and count" if n_absent > 1 else one
-            guesses.append(f"{n_absent} cell{are} among the missing ({', '.join(shown)})")
+            are = (f"{n_absent} cells are not {cells.kind}s, and count" if n_absent > 1
+                   else f"1 cell is not a {cells.kind}, and counts")  # fmt: skip
+            guesses.append(f"{are} among the missing ({', '.join(shown)})")
         formats[name] = replace(cells, guess="; ".join(filter(None, guesses)))
         if formats[name].guess:
             warnings.warn(f"Column {name!r}: {formats[name].guess}.", stacklevel=4)
@@ -72,9 +72,8 @@ def _find(values: Any, kind: str) -> list[CellFormat]:
     found = _find_in_text(counts, kind, given) if len(counts) else [CellFormat()]
     if kind and (found[0].kind == "words" or len(found[0].absent) == len(counts)):
         example = f", such as {counts.index[0]!r}" if len(counts) else ""
-        raise InvalidInputError(
-            f"Column {values.name!r} was said to be a {kind}, but none of its cells is{example}."
-        )
+        said = f"Column {values.name!r} was said to be a {kind}"
+        raise InvalidInputError(f"{said}, but none of its cells is{example}.")
     return found
 
 
@@ -126,7 +125,7 @@ def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
 def number_format(counts: Any, decimal: str) -> FormatFit:
     index, weights = counts.index, counts.to_numpy()
     parsed = [parse_number(text, decimal) for text in index]
-    units: Counter[str] = Counter()
+    units = Counter[str]()
     for found, weight in zip(parsed, weights, strict=True):
         if found:
             units[found.unit] += int(weight)
@@ -141,14 +140,10 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
     fits = np.array([found is not None for found in fitting])
     n_limits, shown = int(weights[limits].sum()), ", ".join(map(repr, index[limits][:3]))
     cells = CellFormat(
-        "number",
-        decimal,
-        unit,
-        bare=unit != "%" or bool(units[""]),
+        "number", decimal, unit, bare=unit != "%" or bool(units[""]), absent=tuple(index[~fits]),
         grouped=any(found.grouped for found in fitting if found),
-        absent=tuple(index[~fits]),
         guess=f"bounds count as numbers ({n_limits}: {shown})" if n_limits else "",
-    )
+    )  # fmt: skip
     return cells, float(weights[fits].sum() / weights.sum())
 
 
@@ -158,10 +153,9 @@ def date_format(counts: Any) -> FormatFit:
     for date in list(formats):  # 03/04/2024 has two
         if date.startswith(("%m", "%d")):
             formats[date.translate(_cells.DAY_AND_MONTH)] += 0
-    tried = {}
-    for date, _ in formats.most_common(8):
-        date = "ISO8601" if date.startswith("%Y-%m-%d") else date
-        tried[date] = parsed_dates(counts.index, date)
+    found = [date for date, _ in formats.most_common(8)]
+    found = ["ISO8601" if date.startswith("%Y-%m-%d") else date for date in found]
+    tried = {date: parsed_dates(counts.index, date) for date in found}
     if not tried:
         return CellFormat(), 0.0
 

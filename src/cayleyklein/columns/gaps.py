@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import fdtrc
@@ -50,15 +50,12 @@ class Gaps:
                 largest = np.abs(known - median[j]).max() or 1.0  # squares of 1e200 overflow
                 away = (known - median[j]) / largest
                 scale[j] = largest * np.sqrt(share @ away**2 / share.sum()) or 1.0
-        telling = np.empty(0, dtype=np.int64)
-        if targets is not None:
-            p = [chance(gone, targets[kept], weights) for gone in missing.T]
-            telling = np.flatnonzero(np.array(p) < TELLING)
-        found = cls(median, scale, None, telling)
+        p = [1.0 if targets is None else chance(g, targets[kept], weights) for g in missing.T]
+        found = cls(median, scale, None, np.flatnonzero(np.array(p) < TELLING))
         if 1 < X.shape[1] <= MOST_COLUMNS and len(X) >= FEWEST_FITTED:
             every = -(-X.size // MOST_ENTRIES)
             precision = _precision(found._standardised(X[::every]), weights[::every])
-            found = cls(median, scale, precision, telling)
+            found = replace(found, precision=precision)
         return found
 
     def add_up(self, values: Floats) -> Floats:

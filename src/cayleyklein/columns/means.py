@@ -42,15 +42,19 @@ def as_numbers(y: AnyArray) -> Floats:
     if y.dtype.kind == "f":
         return y.reshape(len(y), -1)
     classes, codes = np.unique(y, return_inverse=True)
-    wanted = classes[1:] if len(classes) == 2 else classes
-    return np.asarray(classes[codes][:, None] == wanted, dtype=np.float64)
+    every = np.arange(int(len(classes) == 2), len(classes))
+    return np.asarray(codes[:, None] == every, dtype=np.float64)
 
 
 def pays_to_average(n_levels: int, targets: Floats | None) -> bool:
     """Say whether mean targets are fewer numbers than one for each category."""
-    if targets is None or len(targets) < FEWEST_ROWS:
-        return False
-    return n_levels > max(FEW_LEVELS, int(targets.shape[1]))
+    some = targets is not None and len(targets) >= FEWEST_ROWS
+    return some and n_levels > max(FEW_LEVELS, targets.shape[1])  # type: ignore[union-attr]
+
+
+def _group_means(codes: Ints, values: Floats, weights: Floats, n_groups: int = 0) -> Floats:
+    sums = [np.bincount(codes, weights * column, n_groups) for column in values.T]
+    return np.column_stack(sums) / np.bincount(codes, weights, n_groups)[:, None]
 
 
 def category_means(codes: Ints, targets: Floats, weights: Floats, n_levels: int) -> Floats:
@@ -59,18 +63,13 @@ def category_means(codes: Ints, targets: Floats, weights: Floats, n_levels: int)
     Means are drawn to that of all rows, the more the fewer rows a category has and the more their
     targets vary (scikit-learn's ``TargetEncoder(smooth="auto")``, with weights).
     """
-
-    def sums(values: Floats) -> Floats:
-        each = [np.bincount(codes, weights * column, n_levels) for column in values.T]
-        return np.column_stack(each)
-
     share = weights / weights.sum()
     mean = share @ targets
     variance = share @ (targets - mean) ** 2
     size = np.bincount(codes, weights, n_levels)[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = sums(targets) / size
-        within = sums((targets - own[codes]) ** 2) / size
+        own = _group_means(codes, targets, weights, n_levels)
+        within = _group_means(codes, (targets - own[codes]) ** 2, weights, n_levels)
         trust = variance * size / (variance * size + within)
         levels = np.where(np.isfinite(trust), trust * own + (1 - trust) * mean, mean)
     return np.vstack([levels, mean])
@@ -119,20 +118,16 @@ def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights:
     n, k = row_count(weights), len(levels)
     if targets is None or k > MOST_CODES or n < ROWS_PER_CODE * k:
         return False
-    scaled = (numbers - numbers.mean()) / numbers.std()
-    root = np.sqrt(weights)[:, None]
-    for target in targets[known].T:
-        curve = np.vander(scaled, 3)
-        beta = np.linalg.lstsq(root * curve, root[:, 0] * target, rcond=None)[0]
-        rest = target - curve @ beta
-        size = np.bincount(codes, weights)
-        left = rest - (np.bincount(codes, weights * rest) / size)[codes]
-        unexplained, smaller = weights @ rest**2, weights @ left**2
-        total = weights @ (target - weights @ target / weights.sum()) ** 2
-        gained = unexplained - smaller
-        if gained <= MUCH * total:
-            continue
-        ratio = gained / (k - 3) / (smaller / (n - k)) if smaller > 0 else np.inf
-        if fdtrc(k - 3, n - k, ratio) < SURE:
-            return True
-    return False
+    curve, root = (
+        np.vander((numbers - numbers.mean()) / numbers.std(), 3),
+        np.sqrt(weights)[:, None],
+    )
+    targets = targets[known]
+    rest = targets - curve @ np.linalg.lstsq(root * curve, root * targets, rcond=None)[0]
+    left = rest - _group_means(codes, rest, weights)[codes]
+    unexplained, smaller = weights @ rest**2, weights @ left**2
+    total = weights @ (targets - weights @ targets / weights.sum()) ** 2
+    gained = unexplained - smaller
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = gained / (k - 3) / (smaller / (n - k))
+    return bool(((gained > MUCH * total) & (fdtrc(k - 3, n - k, ratio) < SURE)).any())

@@ -76,12 +76,10 @@ def fit_columns(
         check_name(as_text(name, "kinds"), table)
         kind = as_text(kind, f"kinds[{name!r}]")
         if kind not in COLUMN_KINDS and not FORMATS.fullmatch(kind):
-            raise InvalidInputError(
-                f"Column {name!r} was said to be {kind!r} (by --as, or kinds in Python), but "
-                f"expected one of {', '.join(map(repr, COLUMN_KINDS))}, or a format such as "
-                f"'date:%d/%m/%Y' or 'order:low<middle<high'."
-                f"{did_you_mean(kind, list(COLUMN_KINDS))}"
-            )
+            said = f"Column {name!r} was said to be {kind!r} (by --as, or kinds in Python)"
+            known, near = ", ".join(map(repr, COLUMN_KINDS)), did_you_mean(kind, list(COLUMN_KINDS))
+            such = "or a format such as 'date:%d/%m/%Y' or 'order:low<middle<high'"
+            raise InvalidInputError(f"{said}, but expected one of {known}, {such}.{near}")
     for name in as_texts(drop, "drop"):
         check_name(name, table, " to drop")
     orders = {name: order for name in table.columns if (order := _order(table[name]))}
@@ -103,8 +101,7 @@ def fit_columns(
         if not kind and column.kind != "unused" and len(table) >= IDENTIFIER_FROM:
             first = firsts.setdefault(_content(column, table[name]), name)
             if first != name:
-                text = f"not used: a copy of {first!r}"
-                column = replace(column, kind="unused", text=text)
+                column = replace(column, kind="unused", text=f"not used: a copy of {first!r}")
         columns.append(column)
     return columns
 
@@ -131,12 +128,12 @@ def noting_codes(column: Column, values: Any, targets: Any, weights: Floats) -> 
 
 def with_means(column: Column, values: Any, targets: Any, weights: Floats) -> Column:
     """Encode categories by their mean targets."""
-    categories = (*column.categories, *column.rare)
-    column = replace(column, categories=categories, rare=())
-    levels = means.category_means(column._places(values), targets, weights, len(categories))
-    said = f"{len(categories)} categories, as the mean target of each"
+    names = (*column.categories, *column.rare)
+    said = f"{len(names)} categories, as the mean target of each"
     text = "; ".join([said, *column.text.split("; ")[1:]])
-    return replace(column, text=text, levels=tuple(map(tuple, levels.tolist())))
+    column = replace(column, categories=names, rare=(), text=text)
+    levels = means.category_means(column._places(values), targets, weights, len(names))
+    return replace(column, levels=tuple(map(tuple, levels.tolist())))
 
 
 def _content(column: Column, values: Any) -> str:
@@ -161,7 +158,9 @@ def _fit(
 ) -> Column:  # fmt: skip
     pandas = require("pandas", "cli")
     if cells.kind == "words":
-        read = without_dashes(as_words(values))
+        words = as_words(values)
+        read = words.mask(words.isin(DASHES))  # missing, but for a plus or only one other word
+        read = read if read.nunique() > 1 and not (read == "+").any() else words
     else:
         read = pandas.Series(cells.floats(values))
     known, weights = read.dropna(), weights[read.notna().to_numpy()]
@@ -169,11 +168,14 @@ def _fit(
     n_missing, parts = len(values) - len(known), {}
     if kind == "text":
         words = as_words(values)
-        encoder = _fitted_text(words.mask(words.isin(DASHES)))
-        if encoder is None:
-            kind, text = "unused", "text without words"
-        else:
-            text, parts = f"text as {encoder.n_components_} numbers", {"encoder": encoder}
+        encoder = require("skrub", "cli").StringEncoder(TEXT_COMPONENTS, random_state=0)
+        with warnings.catch_warnings():  # few rows have fewer components
+            warnings.filterwarnings("ignore", message="The matrix shape is")
+            try:
+                encoder.fit_transform(words.mask(words.isin(DASHES)).fillna(""))
+                text, parts = f"text as {encoder.n_components_} numbers", {"encoder": encoder}
+            except ValueError:  # an empty vocabulary
+                kind, text = "unused", "text without words"
     elif kind == "category":
         counts = pandas.Series(weights).groupby(known.to_numpy()).sum()
         text, parts = _categories(counts, max_categories)
@@ -201,12 +203,6 @@ def _fit(
     if cells.guess and kind != "unused":
         text += f"; {cells.guess}"
     return replace(column, text=text)
-
-
-def without_dashes(words: Any) -> Any:
-    """Take dashes as missing, unless the column has a plus or only one other word."""
-    others = words.mask(words.isin(DASHES))
-    return others if others.nunique() > 1 and not (others == "+").any() else words
 
 
 def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, str]:
@@ -238,17 +234,6 @@ def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
     if rare:
         text += f", and one for the {n_rare} rarest"
     return text, {"fill": counts.idxmax(), "categories": shown, "rare": rare}
-
-
-def _fitted_text(words: Any) -> Any:
-    encoder = require("skrub", "cli").StringEncoder(TEXT_COMPONENTS, random_state=0)
-    with warnings.catch_warnings():  # few rows have fewer components
-        warnings.filterwarnings("ignore", message="The matrix shape is")
-        try:
-            encoder.fit_transform(words.fillna(""))
-        except ValueError:  # an empty vocabulary
-            return None
-    return encoder
 
 
 def is_identifier(name: str, numbers: Floats) -> bool:

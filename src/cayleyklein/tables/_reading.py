@@ -75,16 +75,8 @@ def read_table(
     Returns
     -------
     pandas.DataFrame
-
-    Warns
-    -----
-    UserWarning
-        Where an encoding was guessed, or a cell or a format that can be read in two ways.
-
-    Raises
-    ------
-    InvalidInputError
-        For a file without a table, two columns of one name, or rows of unequal length.
+        With a warning where an encoding, a cell or a format can be read in two ways. No table, two
+        columns of one name, or rows of unequal length are errors.
 
     Examples
     --------
