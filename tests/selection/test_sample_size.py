@@ -15,7 +15,7 @@ from cayleyklein import (
 )
 from cayleyklein.learning import lmnn
 from cayleyklein.prediction import tasks
-from cayleyklein.selection import sample_size
+from cayleyklein.selection import procedure
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def rows():
 
 @pytest.fixture
 def small_samples(monkeypatch):
-    monkeypatch.setattr(sample_size, "FIRST_SAMPLE", 400)
+    monkeypatch.setattr(procedure, "FIRST_SAMPLE", 400)
 
 
 def test_a_sample_doubles_while_that_helps(rows, small_samples):
@@ -70,8 +70,8 @@ def test_the_same_input_gives_the_same_model(rows, small_samples):
 
 def test_work_bounds_the_samples(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(sample_size, "FIRST_WORK", 300**2 * 6)
-    monkeypatch.setattr(sample_size, "MOST_WORK", 500**2 * 6)
+    monkeypatch.setattr(procedure, "FIRST_WORK", 300**2 * 6)
+    monkeypatch.setattr(procedure, "MOST_WORK", 500**2 * 6)
     stages = CurvedKNeighborsClassifier(random_state=0).fit(X, y).selection_.stages
     assert {stage.n_rows for stage in stages} <= {300, 500}
     assert stages[0].n_rows == 300

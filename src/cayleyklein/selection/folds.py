@@ -1,21 +1,14 @@
 """Held-out rows: folds for small tables, one part for large ones."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from cayleyklein._typing import Ints
 from cayleyklein.learning.rows import TrainingRows, distinct_rows
 
-SELECT_FROM = 60
-"""Distinct rows from which held-out ones can tell candidates apart."""
-
+SELECT_FROM = 60  # distinct rows from which held-out ones can tell candidates apart
+# Folds, and the points beyond which one held-out part is enough: the metric learned from the other
+# rows is then the one that is kept.
 N_FOLDS, FOLDS_UP_TO = 3, 2500
-"""Folds, and the points beyond which one held-out part is enough.
-
-The metric learned from the other rows is then the one that is kept.
-"""
-
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
 
 

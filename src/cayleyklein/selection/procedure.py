@@ -1,31 +1,31 @@
 """Choosing a metric, its α and the number of neighbours on held-out rows.
 
 Up to `folds.FOLDS_UP_TO` points, folds choose and all rows teach. Of more rows some are held out
-once, and the metric is learned from a growing sample of the others (`selection.sample_size`).
+once, and the metric is learned from a growing sample of the others (`grow`).
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cayleyklein._typing import Floats
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning import descent, starts
-from cayleyklein.learning.descent import Fit
+from cayleyklein.learning.descent import Fit, Recipe, Report
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.selection import folds, sample_size
+from cayleyklein.selection import folds
 from cayleyklein.selection.scores import NEIGHBORS, TIE, Scorer, best_losses, gain_of
 from cayleyklein.selection.trials import Selection, Stage, Trial
 
-PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}
-"""Metrics that nothing is learned for, by the name of their start."""
-
-ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)
-"""Shares of the elliptic metric that are tried where none is given; the first wins ties."""
+PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}  # not learned, by their start
+ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)  # shares of the elliptic metric; the first wins ties
+FIRST_SAMPLE = 8000  # rows, where their columns are few
+LEAST_GROWTH = 1.5  # factor by which a sample must be able to grow to be worth another pass
+NEIGHBOR_ROWS = 10_000  # rows among which held-out rows have their neighbours
+# Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last.
+FIRST_WORK, MOST_WORK = 4e9, 2e10
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,12 @@ def choose_metric(
             learn, test = starts.focus(recipes[0].init, train, held_out)
         if len(split) == 1:
             order = train.nested_order(rng)
-            fits, found, stages = sample_size.grow(learn, test, order, recipes, scorer, rng, report)
-            train = train.take(order[: sample_size.NEIGHBOR_ROWS])
+            fits, found, stages = grow(learn, test, order, recipes, scorer, rng, report)
+            train = train.take(order[:NEIGHBOR_ROWS])
         else:
             few = min(recipes[0].n_passes, scorer.few_passes)
             fits = descent.descend_parts(learn, recipes, rng, n_passes=few)
-            embed = descent.product_map(learn, fits)
-            found = scorer.scores(
-                scorer.predict(learn, test, embed(learn.X), embed(test.X)), held_out
-            )
+            found = product_scores(learn, fits, learn, test, scorer)
         scores.setdefault("product", []).append(found)
         for name in names if plain else ():
             factor = starts.starting_factor(PLAIN[name], train, learner.n_components)
@@ -113,9 +110,60 @@ def choose_metric(
     return Chosen(descent.product_of(learn, fits), fits, selection, selection.n_rows or len(rows))
 
 
-def plain_metric(
-    rows: TrainingRows, start: str = "std", n_components: int | None = None
-) -> CurvedMetric:
+def grow(
+    rows: TrainingRows, held_out: TrainingRows, order: Ints, parts: tuple[Recipe, ...],
+    scorer: Scorer, rng: np.random.Generator, report: Report | None,
+) -> tuple[tuple[Fit, ...], Floats, tuple[Stage, ...]]:  # fmt: skip
+    """Learn from a sample that doubles, one more pass each time, until held-out rows gain nothing.
+
+    Samples are beginnings of an `order`. The first `NEIGHBOR_ROWS` of it are the neighbours of
+    the held-out rows each time, so that only the metrics differ. Returns the fits, their scores and
+    the stages.
+    """
+    near = rows.take(order[:NEIGHBOR_ROWS])
+    weights = held_out.shares
+    size = min(FIRST_SAMPLE, most_rows(rows.n_columns, FIRST_WORK))
+    most = min(len(rows), most_rows(rows.n_columns, MOST_WORK))
+    size = size if most > LEAST_GROWTH * size else most
+
+    some = rows.take(order[:size])
+    fits = descent.descend_parts(some, parts, rng, report)
+    scores = product_scores(some, fits, near, held_out, scorer)
+    loss = best_losses(scores, weights)[1]
+    stages = [Stage(len(some), float(loss @ weights))]
+    while most > LEAST_GROWTH * size and not fits[-1].stopped:
+        size = min(2 * size, most)
+        some = rows.take(order[:size])
+        more = descent.descend_parts(some, parts, rng, report, fits, n_passes=1)
+        if len(more) < len(parts):
+            break
+        found = product_scores(some, more, near, held_out, scorer)
+        lower = best_losses(found, weights)[1]
+        stages.append(Stage(len(some), float(lower @ weights)))
+        gain, error = gain_of(loss, lower, weights)
+        if gain > 0:
+            fits, scores, loss = more, found, lower
+        if gain <= TIE * error:
+            break
+    return fits, scores, tuple(stages)
+
+
+def product_scores(
+    rows: TrainingRows, fits: tuple[Fit, ...], near: TrainingRows, held_out: TrainingRows,
+    scorer: Scorer,
+) -> Floats:  # fmt: skip
+    """Return the scores of a product, learned from rows, for held-out rows among those near."""
+    embed = descent.product_map(rows, fits)
+    predicted = scorer.predict(near, held_out, embed(near.X), embed(held_out.X))
+    return scorer.scores(predicted, held_out)
+
+
+def most_rows(r: int, work: float) -> int:
+    """Return how many rows of r coordinates cost `work` multiplications in each evaluation."""
+    return int(max(np.sqrt(work / r), work / (r * descent.n_anchors(r))))
+
+
+def plain_metric(rows: TrainingRows, start: str, n_components: int | None) -> CurvedMetric:
     """Return the flat metric of standardised or unscaled columns, for rows as they were given."""
     factor = starts.starting_factor(start, rows, n_components)
     return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0))
@@ -159,8 +207,7 @@ def choose_candidate(
     `scores` and `weights` of held-out rows come fold by fold. Where the difference is less than
     `TIE` standard errors, the other wins, or the first with `tie_to_first`.
     """
-    share = np.concatenate(weights)
-    share = share / share.sum()
+    share = np.concatenate(weights) / np.concatenate(weights).sum()
     trials, losses = {}, {}
     for name, parts in scores.items():
         joined = np.concatenate(parts, axis=2)

@@ -1,7 +1,5 @@
 """How predictions for held-out rows are judged, and which numbers of neighbours are tried."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,21 +9,14 @@ from cayleyklein._typing import Floats
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 
+# (train, held_out, Z, Q) → predictions (n_numbers, m, …), one for each number of neighbours. Z and Q
+# are coordinates of the rows in which distances are Euclidean; with Q None, Z holds the distances
+# (m, p) of held-out rows to the points of the training rows.
 Predict = Callable[[TrainingRows, TrainingRows, Floats, Floats | None], Floats]
-"""(train, held_out, Z, Q) → predictions (n_numbers, m, …), one for each number of neighbours.
 
-Z and Q are coordinates of the rows in which distances are Euclidean; with Q None, Z holds the
-distances (m, p) of held-out rows to the points of the training rows.
-"""
-
-NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)
-"""Numbers of voting neighbours that are tried."""
-
-LABEL_NEIGHBORS, NUMBER_NEIGHBORS = 15, 9
-"""Neighbours that vote, or are averaged, where held-out rows were not asked."""
-
-TIE = 0.5
-"""Standard errors of the gain under which the simpler model wins."""
+NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)  # numbers of voting neighbours that are tried
+LABEL_NEIGHBORS, NUMBER_NEIGHBORS = 15, 9  # voters where held-out rows were not asked
+TIE = 0.5  # standard errors of the gain under which the simpler model wins
 
 
 @dataclass(frozen=True)
@@ -90,8 +81,7 @@ def grid_for(n_found: int) -> tuple[int, ...]:
 def best_losses(scores: Floats, share: Floats) -> tuple[int, Floats]:
     """Return the place in the grid of the best number, and the losses (m,) with it.
 
-    `scores` are (n_scores, n_numbers, m), the first of them the loss, and `share` (m,) the weight
-    of each held-out row.
+    `scores` are (n_scores, n_numbers, m), the first of them the loss; `share` (m,) are weights.
     """
     best = int(np.argmin(scores[0] @ share))
     return best, scores[0, best]

@@ -1,7 +1,5 @@
 """How candidates did on held-out rows, what was chosen, and why."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,8 +14,7 @@ class Trial:
     n_neighbors : int
         The number of voting neighbours with the least loss; 0 where none vote.
     scores : dict of float
-        "log loss" and "accuracy" for labels, "R²" (the mean over targets) for numbers: means over
-        the held-out rows, with that number of neighbours.
+        Means over held-out rows: "log loss" and "accuracy" for labels, "R²" for numbers.
 
     Examples
     --------
@@ -34,12 +31,8 @@ class Trial:
 
 
 class Stage(NamedTuple):
-    """One size of the sample that a metric was learned from, and its loss on held-out rows.
+    """One size of a sample, and its loss on held-out rows: log loss for labels, else 1 - R².
 
-    The loss is log loss for labels, and 1 - R² for targets.
-
-    Examples
-    --------
     >>> Stage(n_rows=8000, loss=0.31).n_rows
     8000
     """
