@@ -1,6 +1,5 @@
 """Learning a metric from tuples of rows, given as rows or as indices of a preprocessor."""
 
-import inspect
 from numbers import Real
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -22,8 +21,7 @@ from cayleyklein.learning.rows import TrainingRows
 PAIRS_OF_A_KIND = 1500  # at most: each is compared with each of the other kind
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 
-TUPLE_PARAMETERS = """
-Parameters
+TUPLE_PARAMETERS = """Parameters
 ----------
 geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
     Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
@@ -41,24 +39,7 @@ preprocessor : array-like of shape (n_rows, d) or None, default=None
     Rows that tuples of indices refer to.
 random_state : int, RandomState or None, default=None
     Draws 1,500 pairs of a kind where there are more; of triplets and quadruplets all are taken.
-callback : callable or None, default=None
-    Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
-    a usable metric.
-verbose : bool, default=False
-    Write a line for each iteration to standard error.
-
-Attributes
-----------
-metric_ : CurvedMetric
-geometry_ : str
-    "flat", "elliptic" or "hyperbolic".
-curvature_ : ndarray of shape (1,)
-components_ : ndarray of shape (r, d)
-    The factor L.
-n_iter_ : int
-loss_history_ : list of list of float
-    One list: the loss before the first iteration and after each.
-n_features_in_ : int"""
+{watching}"""
 
 
 class TupleLearner(MetricLearner):
@@ -67,6 +48,7 @@ class TupleLearner(MetricLearner):
     margin: float
     preprocessor: Any
 
+    _texts: ClassVar = {"parameters": TUPLE_PARAMETERS, **MetricLearner._texts}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MetricLearner._shared_constraints,
         "geometry": [StrOptions({"flat", "elliptic", "hyperbolic", "learned"})],
@@ -88,12 +70,6 @@ class TupleLearner(MetricLearner):
         self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
-
-    def __init_subclass__(cls) -> None:
-        """Put the text above, which the learners share, into their docstrings."""
-        super().__init_subclass__()
-        doc = inspect.cleandoc(cls.__doc__ or "")
-        cls.__doc__ = doc.replace("{parameters}", TUPLE_PARAMETERS.strip())
 
     def _rows_of(self, tuples: ArrayLike, name: str) -> ArrayLike:
         if self.preprocessor is None:

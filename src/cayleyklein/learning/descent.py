@@ -127,6 +127,9 @@ class Fit(NamedTuple):
         return sum(len(losses) - 1 for losses in self.losses)
 
 
+Fits = tuple[Fit, ...]
+
+
 def descend(
     rows: TrainingRows, recipe: Recipe, rng: np.random.Generator,
     start: Parameters | None = None, report: Report | None = None,
@@ -173,9 +176,9 @@ def descend(
 
 def descend_parts(
     rows: TrainingRows, parts: tuple[Recipe, ...], rng: np.random.Generator,
-    report: Report | None = None, before: tuple[Fit, ...] = (), n_passes: int | None = None,
+    report: Report | None = None, before: Fits = (), n_passes: int | None = None,
     keep_all: bool = False,
-) -> tuple[Fit, ...]:  # fmt: skip
+) -> Fits:  # fmt: skip
     """Learn several metrics one after the other, or go on from the fits `before`.
 
     Once a callback has stopped one, the rest are left out, or with `keep_all` fitted in one step.
@@ -211,20 +214,20 @@ def n_anchors(r: int) -> int:
     return max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * r)
 
 
-def product_of(rows: TrainingRows, fits: tuple[Fit, ...]) -> ProductMetric:
+def product_of(rows: TrainingRows, fits: Fits) -> ProductMetric:
     metrics = [rows.to_metric(fit.found, fit.recipe.unit) for fit in fits]
     units = [part_unit(rows, fit.found) / fit.recipe.unit for fit in fits]
     return ProductMetric(metrics, units)
 
 
-def mixed_of(rows: TrainingRows, fits: tuple[Fit, ...], alpha: float) -> MixedMetric:
+def mixed_of(rows: TrainingRows, fits: Fits, alpha: float) -> MixedMetric:
     """Return the paper's α d_E + (1 - α) d_H, for rows as they were given."""
     shares = (alpha, 1 - alpha)
     weights = [s / part_unit(rows, fit.found) for s, fit in zip(shares, fits, strict=True)]
     return MixedMetric([rows.to_metric(fit.found) for fit in fits], weights)
 
 
-def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats], Floats]:
+def product_map(rows: TrainingRows, fits: Fits) -> Callable[[Floats], Floats]:
     parts = [(fit.found, part_unit(rows, fit.found)) for fit in fits]
     return lambda X: np.hstack([_coordinates(X, found) / unit for found, unit in parts])
 

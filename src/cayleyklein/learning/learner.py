@@ -1,5 +1,6 @@
 """Bases of the learners: what all do with their metric, and how those from rows fit."""
 
+import inspect
 import sys
 from collections.abc import Callable
 from numbers import Integral
@@ -16,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein import _distributed, _estimators
 from cayleyklein import _validation as checks
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, AnyFloats, Floats
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning import descent, starts
-from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Recipe, Report
+from cayleyklein.learning.descent import CURVATURES, Fit, Fits, Progress, Recipe, Report
 from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric
@@ -28,6 +29,27 @@ from cayleyklein.neighbors.dask_shards import Blocks
 
 SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covariance, in a fit
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
+ATTRIBUTES = """Attributes
+----------
+metric_ : CurvedMetric, ProductMetric or MixedMetric
+geometry_ : str
+    "flat", "elliptic", "hyperbolic", "product" or "mixed".
+curvature_ : ndarray of shape (n_parts,)
+    K of each part of the metric; one for a single metric.
+components_ : ndarray of shape (n_rows, d)
+    The factors L of the parts, one below the other.
+n_iter_ : int
+    Iterations of all passes of all parts.
+loss_history_ : list of list of float
+    For each pass of each part the loss at its start and after each iteration; never rising.
+n_features_in_ : int"""
+WATCHING = f"""callback : callable or None, default=None
+    Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
+    a usable metric.
+verbose : bool, default=False
+    Write a line for each iteration to standard error.
+
+{ATTRIBUTES}"""
 
 
 class MetricLearner(
@@ -62,6 +84,7 @@ class MetricLearner(
     verbose: bool
     metric_: Metric
 
+    _texts: ClassVar[dict[str, str]] = {"watching": WATCHING, "attributes": ATTRIBUTES}
     _shared_constraints: ClassVar[dict[str, list[Any]]] = {
         "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -70,6 +93,14 @@ class MetricLearner(
         "callback": [callable, None],
         "verbose": ["verbose", "boolean"],
     }  # fmt: skip
+
+    def __init_subclass__(cls) -> None:
+        """Put texts that learners share into their docstrings."""
+        super().__init_subclass__()
+        doc = inspect.cleandoc(cls.__doc__ or "")
+        for name, text in cls._texts.items():
+            doc = doc.replace(f"{{{name}}}", text)
+        cls.__doc__ = doc
 
     def transform(self, X: ArrayLike) -> AnyFloats:
         """Map rows to coordinates for methods that know Euclidean distances only.
@@ -192,7 +223,7 @@ class MetricLearner(
 
         return report
 
-    def _keep(self, metric: Metric, fits: tuple[Fit, ...]) -> None:
+    def _keep(self, metric: Metric, fits: Fits) -> None:
         parts = [metric] if isinstance(metric, CurvedMetric) else metric.metrics
         self.metric_ = metric
         self.geometry_ = metric.geometry
@@ -226,6 +257,8 @@ class RowLearner(MetricLearner):
         ],
     }  # fmt: skip
     _numeric: ClassVar[bool]
+    _part_size: ClassVar[str] = "geometry"  # parameter that each part of a product has for itself
+    alpha: float | str
     subsample: int | float | str | None
 
     @_estimators.restore_on_error
@@ -272,6 +305,12 @@ class RowLearner(MetricLearner):
                 f"Got a metric as init with geometry={self.geometry!r}, which learns several "
                 f"metrics; give one geometry, or a start by name."
             )
+        name = self._part_size
+        if self.geometry == "product" and getattr(self, name) not in ("auto", "product"):
+            raise InvalidInputError(
+                f'Got {name}={getattr(self, name)!r} with geometry="product", whose parts have '
+                f"{name}s of their own; drop it, or give one geometry."
+            )
 
     def _recipes(self) -> tuple[Recipe, ...]:
         raise NotImplementedError
@@ -279,9 +318,7 @@ class RowLearner(MetricLearner):
     def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         raise NotImplementedError
 
-    def _labelled_rows(
-        self, drawn: tuple[Floats, AnyArray, Floats], given: GivenRows, *, turn: bool
-    ) -> TrainingRows:
+    def _labelled_rows(self, drawn: Any, given: GivenRows, *, turn: bool) -> TrainingRows:
         seen = np.unique(drawn[1])
         assert given.classes is not None
         if len(seen) < 2:
@@ -291,28 +328,25 @@ class RowLearner(MetricLearner):
             )
         return TrainingRows.from_raw(*drawn, turn=turn)
 
-    def _learn(
-        self, rows: TrainingRows, rng: np.random.Generator
-    ) -> tuple[Metric, tuple[Fit, ...]]:
+    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Fits]:
         recipes = self._recipes()
         start = self._start(rows, recipes[0])
         if start is None:
             (rows,) = starts.focus(recipes[0].init, rows)
         fits = self._descend(rows, recipes, start, rng)
-        return self._metric_of(rows, fits), fits
+        if self.geometry == "mixed":
+            alpha = 0.5 if self.alpha == "auto" else float(self.alpha)
+            return descent.mixed_of(rows, fits, alpha), fits
+        if self.geometry == "product":
+            return descent.product_of(rows, fits), fits
+        return rows.to_metric(fits[0].found), fits
 
     def _descend(
-        self, rows: TrainingRows, recipes: tuple[Any, ...], start: Parameters | None,
-        rng: np.random.Generator,
-    ) -> tuple[Fit, ...]:  # fmt: skip
+        self, rows: TrainingRows, recipes: Any, start: Parameters | None, rng: np.random.Generator
+    ) -> Fits:
         begun = () if start is None else (Fit(recipes[0], start, [], converged=False),)
         mixed = self.geometry == "mixed"
         return descent.descend_parts(rows, recipes, rng, self._report(), begun, keep_all=mixed)
-
-    def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
-        if self.geometry == "product":
-            return descent.product_of(rows, fits)
-        return rows.to_metric(fits[0].found)
 
 
 def as_tuples(tuples: ArrayLike, name: str, size: int, d: int | None = None) -> Floats:

@@ -10,15 +10,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import descent, starts
-from cayleyklein.learning.descent import Fit, Progress, n_anchors
+from cayleyklein.learning import starts
+from cayleyklein.learning.descent import Fits, Progress, n_anchors
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.paper import PaperDescent
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics.combined import Metric
 
 LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mixed")
 # Geometries and margins of the product's parts. A margin m at K = 1 is a margin of 1 at K = m².
@@ -75,29 +74,10 @@ default="product"
         Rows to learn from, or their share, by class. "auto" takes at most 10,000, None all rows.
     random_state : int, RandomState or None, default=None
         Draws the subsample, and the rows with a term in the loss where there are many.
-    callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
-        leaves a usable metric.
-    verbose : bool, default=False
-        Write a line for each iteration to standard error.
-
-    Attributes
-    ----------
-    metric_ : CurvedMetric, MixedMetric or ProductMetric
-    geometry_ : str
-        "flat", "elliptic", "hyperbolic", "mixed" or "product".
-    curvature_ : ndarray of shape (n_parts,)
-        K of each part of the metric; one for a single metric.
-    components_ : ndarray of shape (n_rows, d)
-        The factors L of the parts, one below the other.
-    n_iter_ : int
-        Iterations of all passes of all parts.
-    loss_history_ : list of list of float
-        For each pass of each part the loss at its start and after each iteration; never rising.
+    {watching}
     n_samples_learned_ : int
         Distinct rows of positive weight that the metric was learned from.
     classes_ : ndarray
-    n_features_in_ : int
     feature_names_in_ : ndarray
 
     Examples
@@ -116,11 +96,7 @@ default="product"
         "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
         "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "push": [Interval(Real, 0, 1, closed="both")],
-        "init": [
-            StrOptions({"auto", "flat", "diagonal", *starts.STARTS}),
-            CurvedMetric,
-            "array-like",
-        ],
+        "init": [StrOptions({"diagonal", *starts.START_NAMES}), CurvedMetric, "array-like"],
         "solver": [StrOptions({"lbfgs", "gradient"})],
     }
 
@@ -148,7 +124,7 @@ default="product"
         self.callback = callback
         self.verbose = verbose
 
-    _numeric = False
+    _numeric, _part_size = False, "margin"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -156,11 +132,6 @@ default="product"
             raise InvalidInputError(
                 f'solver="gradient" fits one fixed geometry, "flat", "elliptic" or "hyperbolic"; '
                 f"got geometry={self.geometry!r}."
-            )
-        if self.geometry == "product" and self.margin != "auto":
-            raise InvalidInputError(
-                f'Got margin={self.margin!r} with geometry="product", whose parts have margins of '
-                f"their own; drop it, or give one geometry."
             )
         others = {"lbfgs": "diagonal", "gradient": "flat"}  # each is a start of the other solver
         if isinstance(self.init, str) and self.init == others[self.solver]:
@@ -174,18 +145,15 @@ default="product"
             "flat", push=float(self.push), n_targets=self.n_targets, n_impostors=self.n_impostors,
             n_components=self.n_components,
         )  # fmt: skip
-        parts: tuple[tuple[str, float], ...] = LABEL_PRODUCT
-        if self.geometry != "product":
-            names = ("elliptic", "hyperbolic") if self.geometry == "mixed" else (self.geometry,)
-            parts = tuple((name, MARGINS[name]) for name in names)
-        recipes = []
-        for name, margin in parts:
-            recipes.append(replace(base, **{"geometry": name, "margin": margin, **changes}))
-        return tuple(recipes)
+        names = ("elliptic", "hyperbolic") if self.geometry == "mixed" else (self.geometry,)
+        product = self.geometry == "product"
+        parts = LABEL_PRODUCT if product else tuple((name, MARGINS[name]) for name in names)
+        return tuple(
+            replace(base, **{"geometry": name, "margin": margin, **changes})
+            for name, margin in parts
+        )
 
-    def _training_rows(
-        self, given: GivenRows, size: int | float | None, rng: np.random.Generator
-    ) -> TrainingRows:
+    def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         drawn = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
         n, d = drawn[0].shape
         paper = self.solver == "gradient"
@@ -203,18 +171,12 @@ default="product"
         return rows
 
     def _descend(
-        self, rows: TrainingRows, recipes: tuple[Any, ...], start: Parameters | None,
-        rng: np.random.Generator,
-    ) -> tuple[Fit, ...]:  # fmt: skip
+        self, rows: TrainingRows, recipes: Any, start: Parameters | None, rng: np.random.Generator
+    ) -> Fits:
         self._warn_if_long(rows)
         if self.solver == "gradient":
             return (PaperDescent(rows, recipes[0], start, self._report()).run(),)
         return super()._descend(rows, recipes, start, rng)
-
-    def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
-        if self.geometry == "mixed":
-            return descent.mixed_of(rows, fits, 0.5 if self.alpha == "auto" else float(self.alpha))
-        return super()._metric_of(rows, fits)
 
     def _warn_if_long(self, rows: TrainingRows) -> None:
         n, d = rows.X.shape

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.descent import Fit, Progress
+from cayleyklein.learning.descent import Fits, Progress
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.kernel_regression import KernelRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
@@ -58,29 +58,9 @@ class CurvedMLKR(RowLearner):
         Rows to learn from, or their share. "auto" takes at most 10,000. None takes all rows.
     random_state : int, RandomState or None, default=None
         Draws the subsample, and the rows whose errors count where there are many.
-    callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
-        leaves a usable metric.
-    verbose : bool, default=False
-        Write a line for each iteration to standard error.
-
-    Attributes
-    ----------
-    metric_ : CurvedMetric or ProductMetric
-    geometry_ : str
-        "flat", "elliptic", "hyperbolic" or "product".
-    loss_history_ : list of list of float
-        For each pass of each part the loss before its first iteration and after each: 1 - R² of
-        leaving one row out.
-    curvature_ : ndarray of shape (n_parts,)
-        K of each part of the metric; one for a single metric.
-    components_ : ndarray of shape (n_rows, d)
-        The factors L of the parts, one below the other.
-    n_iter_ : int
-        Iterations of all passes of all parts.
+    {watching}
     n_samples_learned_ : int
         Distinct rows of positive weight that the metric was learned from.
-    n_features_in_ : int
     feature_names_in_ : ndarray
 
     Examples
@@ -120,15 +100,7 @@ class CurvedMLKR(RowLearner):
         self.callback = callback
         self.verbose = verbose
 
-    _numeric = True
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.geometry == "product" and self.spread != "auto":
-            raise InvalidInputError(
-                f'Got spread={self.spread!r} with geometry="product", whose parts have spreads of '
-                f"their own; drop it, or give one geometry."
-            )
+    _numeric, _part_size = True, "spread"
 
     def _recipes(self) -> tuple[KernelRecipe, ...]:
         changes = self._given("max_iter", "n_passes", "init", "n_neighbors", "spread")
@@ -138,9 +110,7 @@ class CurvedMLKR(RowLearner):
             return tuple(KernelRecipe(g, spread=spread, **base) for g, spread in NUMBER_PRODUCT)
         return (KernelRecipe(self.geometry, **base),)
 
-    def _training_rows(
-        self, given: GivenRows, size: int | float | None, rng: np.random.Generator
-    ) -> TrainingRows:
+    def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         X, targets, weights = given.draw(size, 2, rng.spawn(1)[0])
         self._check_columns(len(X), X.shape[1])
         rows = TrainingRows.from_targets(X, targets.reshape(len(X), -1), weights)
@@ -151,9 +121,7 @@ class CurvedMLKR(RowLearner):
             )
         return rows
 
-    def _learn(
-        self, rows: TrainingRows, rng: np.random.Generator
-    ) -> tuple[Metric, tuple[Fit, ...]]:
+    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Fits]:
         if rows.targets is not None and rows.targets.any():
             return super()._learn(rows, rng)
         warn_caller(

@@ -9,11 +9,10 @@ from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval
 
 from cayleyklein._distributed import RowBlocks
-from cayleyklein._estimators import check_parameters
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import descent
-from cayleyklein.learning.descent import Fit, Recipe
+from cayleyklein.learning.descent import Fits, Recipe
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
@@ -47,26 +46,11 @@ class MMC(RowLearner):
     n_components : int or None, default=None
         Rows of L, from 1 to the number of columns; None takes as many as columns.
 
-    Attributes
-    ----------
-    metric_ : CurvedMetric
-        Flat.
-    geometry_ : "flat"
-    components_ : ndarray of shape (r, d)
-        The factor L.
-    n_iter_ : int
-        Number of iterations.
-    loss_history_ : list of list of float
-        One list: the loss before the first iteration and after each.
-    curvature_ : ndarray of shape (1,)
-        0.
+    {attributes}
     n_samples_learned_ : int
         Distinct rows of positive weight.
     classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
-        Names of the columns, if X has them.
 
     See Also
     --------
@@ -108,12 +92,7 @@ class MMC(RowLearner):
     subsample = random_state = callback = None
     verbose = False
 
-    def _check_parameters(self) -> None:
-        check_parameters(self)
-
-    def _training_rows(
-        self, given: GivenRows, size: int | float | None, rng: np.random.Generator
-    ) -> TrainingRows:
+    def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         self._check_columns(given.n_columns, given.n_columns)
         if isinstance(given.X, RowBlocks):  # no sample is drawn, all pairs count
             raise InvalidInputError(
@@ -121,9 +100,7 @@ class MMC(RowLearner):
             )
         return self._labelled_rows(given.draw(size, 2, rng), given, turn=False)
 
-    def _learn(
-        self, rows: TrainingRows, rng: np.random.Generator
-    ) -> tuple[Metric, tuple[Fit, ...]]:
+    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Fits]:
         rows = spread_equally(rows)
         d = rows.n_columns
         r = self.n_components or d

@@ -11,7 +11,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning import descent, starts
-from cayleyklein.learning.descent import Fit, Recipe, Report
+from cayleyklein.learning.descent import Fits, Recipe, Report
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
@@ -33,7 +33,7 @@ class Chosen:
     """A metric for rows as they were given, the fits behind it, and how it was chosen."""
 
     metric: Any
-    fits: tuple[Fit, ...]
+    fits: Fits
     selection: Selection
     n_learned: int
 
@@ -113,7 +113,7 @@ def choose_metric(
 def grow(
     rows: TrainingRows, held_out: TrainingRows, order: Ints, parts: tuple[Recipe, ...],
     scorer: Scorer, rng: np.random.Generator, report: Report | None,
-) -> tuple[tuple[Fit, ...], Floats, tuple[Stage, ...]]:  # fmt: skip
+) -> tuple[Fits, Floats, tuple[Stage, ...]]:  # fmt: skip
     """Learn from a sample that doubles, one more pass each time, until held-out rows gain nothing.
 
     Samples are beginnings of an `order`. The first `NEIGHBOR_ROWS` of it are the neighbours of
@@ -149,7 +149,7 @@ def grow(
 
 
 def product_scores(
-    rows: TrainingRows, fits: tuple[Fit, ...], near: TrainingRows, held_out: TrainingRows,
+    rows: TrainingRows, fits: Fits, near: TrainingRows, held_out: TrainingRows,
     scorer: Scorer,
 ) -> Floats:  # fmt: skip
     """Return the scores of a product, learned from rows, for held-out rows among those near."""

@@ -9,8 +9,8 @@ from cayleyklein._typing import Floats
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 
-# (train, held_out, Z, Q) → predictions (n_numbers, m, …), one for each number of neighbours. Z and Q
-# are coordinates of the rows in which distances are Euclidean; with Q None, Z holds the distances
+# (train, held_out, Z, Q) → predictions (n_numbers, m, …), one for each number of neighbours. Z and
+# Q are coordinates of the rows in which distances are Euclidean; with Q None, Z holds the distances
 # (m, p) of held-out rows to the points of the training rows.
 Predict = Callable[[TrainingRows, TrainingRows, Floats, Floats | None], Floats]
 
