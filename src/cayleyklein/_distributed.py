@@ -210,8 +210,7 @@ def refuse_other_collections(values: Any, name: str) -> None:
 
 
 def is_array(X: Any) -> bool:
-    """Say whether a collection is an array, by its type: columns are attributes of a dataframe."""
-    return hasattr(type(X), "rechunk")
+    return hasattr(type(X), "rechunk")  # by its type: columns are attributes of a dataframe
 
 
 def raw_blocks(X: Any) -> list[Any]:

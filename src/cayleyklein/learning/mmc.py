@@ -1,6 +1,7 @@
 """Mahalanobis metric for clustering (Xing et al. 2003), the flat baseline of the paper's §4."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -133,34 +134,28 @@ class XingRecipe(Recipe):
     n_passes: int = 1
     floor: float = 1.0
 
-    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "Xing":
-        return Xing(rows.X, rows.labels, rows.weights / rows.weights.max())
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> descent.Objective:
+        return partial(xing_loss, rows.X, rows.labels, rows.weights / rows.weights.max())
 
 
-@dataclass(frozen=True)
-class Xing:
-    """The objective of rows (n, d) that are spread equally; over like pairs the mean is |L|²."""
+def xing_loss(X: Floats, labels: Ints, weights: Floats, metric: Parameters) -> Evaluation:
+    """Return the loss of rows that are spread equally (the mean over like pairs is |L|²) and ∂/∂L.
 
-    X: Floats
-    labels: Ints
-    weights: Floats
-
-    def __call__(self, metric: Parameters) -> Evaluation:
-        """Return the loss and its gradient in L; unlike pairs in blocks, as XᵀWX."""
-        factor, center, K = metric
-        z, weights = self.X @ factor.T, self.weights
-        total, pull = 0.0, np.zeros_like(z)
-        sqnorm = np.einsum("ij,ij->i", z, z)
-        for start in range(0, len(z), UNLIKE_ROWS):
-            rows = slice(start, start + UNLIKE_ROWS)
-            square = np.maximum(sqnorm[rows, None] + sqnorm - 2 * z[rows] @ z.T, 0.0)
-            root = np.sqrt(square + LEAST_SQUARE)
-            pair = np.outer(weights[rows], weights)
-            pair[self.labels[rows, None] == self.labels] = 0.0
-            total += float((pair * root).sum()) / 2
-            W = pair / root
-            pull[rows] += W.sum(axis=1)[:, None] * z[rows] - W @ z
-        mass = np.bincount(self.labels, weights)
-        loss = np.vdot(factor, factor) - np.log(2 * total / (mass.sum() ** 2 - mass @ mass))
-        gradient = 2 * factor - pull.T @ self.X / total
-        return Evaluation(float(loss), Parameters(gradient, center, K))
+    Unlike pairs are added in blocks, as XᵀWX.
+    """
+    factor, center, K = metric
+    z = X @ factor.T
+    total, pull = 0.0, np.zeros_like(z)
+    sqnorm = np.einsum("ij,ij->i", z, z)
+    for start in range(0, len(z), UNLIKE_ROWS):
+        rows = slice(start, start + UNLIKE_ROWS)
+        square = np.maximum(sqnorm[rows, None] + sqnorm - 2 * z[rows] @ z.T, 0.0)
+        root = np.sqrt(square + LEAST_SQUARE)
+        pair = np.outer(weights[rows], weights)
+        pair[labels[rows, None] == labels] = 0.0
+        total += float((pair * root).sum()) / 2
+        W = pair / root
+        pull[rows] += W.sum(axis=1)[:, None] * z[rows] - W @ z
+    mass = np.bincount(labels, weights)
+    loss = np.vdot(factor, factor) - np.log(2 * total / (mass.sum() ** 2 - mass @ mass))
+    return Evaluation(float(loss), Parameters(2 * factor - pull.T @ X / total, center, K))

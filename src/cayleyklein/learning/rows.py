@@ -54,15 +54,12 @@ class GivenRows:
                 y = np.array(y, dtype=object)  # NumPy would turn a missing class into a text
             if block_rows:
                 X, y, sample_weight = _distributed.in_place(X, y, sample_weight)
-            lengths, (y, sample_weight) = _distributed.read_columns(
-                X, y=y, sample_weight=sample_weight
-            )
+            beside = {"y": y, "sample_weight": sample_weight}
+            lengths, (y, sample_weight) = _distributed.read_columns(X, **beside)
             rows = _distributed.row_blocks(X, lengths, least_rows=max(block_rows, 1))
         else:
-            if is_dask(y):
-                y = _distributed.in_memory(y, "y")
-            if is_dask(sample_weight):
-                sample_weight = _distributed.in_memory(sample_weight, "sample_weight")
+            y = _distributed.in_memory(y, "y")
+            sample_weight = _distributed.in_memory(sample_weight, "sample_weight")
             rows, y = entrance.rows_to_fit(estimator, X, y, least_rows, reset)
         if numeric:
             target: AnyArray = check_numbers(y)
@@ -77,7 +74,6 @@ class GivenRows:
 
     @property
     def places(self) -> Any:
-        """Rows to search in."""
         return self.X if self.searched is None else self.searched
 
     @property
@@ -93,20 +89,14 @@ class GivenRows:
 
     def take(self, rows: Ints) -> GivenRows:
         """Return some of the rows, which are in memory."""
-        X = cast(Floats, self.X)[rows]
-        return replace(
-            self, X=X, target=self.target[rows], weights=self.weights[rows], source=X, always=None,
-            searched=None,
-        )  # fmt: skip
+        X, target, weights = cast(Floats, self.X)[rows], self.target[rows], self.weights[rows]
+        return GivenRows(X, target, weights, self.n_columns, self.classes, source=X)
 
     def joined(self, added: GivenRows) -> GivenRows:
-        return replace(
-            self,
-            X=np.concatenate([self.X, added.X]),
-            searched=None if self.searched is None else np.concatenate([self.searched, added.X]),
-            target=np.concatenate([self.target, added.target]),
-            weights=np.concatenate([self.weights, added.weights]),
-        )
+        pairs = ((self.X, added.X), (self.target, added.target), (self.weights, added.weights))
+        X, target, weights = map(np.concatenate, pairs)
+        searched = None if self.searched is None else np.concatenate([self.searched, added.X])
+        return replace(self, X=X, target=target, weights=weights, searched=searched)
 
     def draw(
         self, size: int | float | None, fewest: int, rng: np.random.Generator
@@ -231,18 +221,13 @@ class TrainingRows:
         return np.ones(self.n_columns, dtype=bool)
 
     @property
-    def raw_columns(self) -> Floats:
-        """The columns as given, in standardised coordinates: a diagonal matrix, or (d, r)."""
-        finite = np.where(np.isfinite(self.scale), self.scale, 0.0)
-        return np.diag(finite) if self.basis is None else finite[:, None] * self.basis.T
+    def finite_scale(self) -> Floats:
+        return np.where(np.isfinite(self.scale), self.scale, 0.0)
 
     def take(self, rows: Ints) -> Self:
         rows = np.sort(rows)
-        targets = None if self.targets is None else self.targets[rows]
-        return replace(
-            self, X=self.X[rows], labels=self.labels[rows], weights=self.weights[rows],
-            targets=targets,
-        )  # fmt: skip
+        names = ("X", "labels", "weights") + (() if self.targets is None else ("targets",))
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def nested_order(self, rng: np.random.Generator) -> Ints:
         """Return an order of the rows in which each beginning has all classes by their shares."""
@@ -257,19 +242,13 @@ class TrainingRows:
         factor, center = found.factor, found.center
         if self.basis is not None:
             factor, center = factor @ self.basis, center @ self.basis
-        finite = np.where(np.isfinite(self.scale), self.scale, 0.0)
-        return CurvedMetric(
-            factor=factor / self.scale / unit,
-            center=self.mean + finite * center,
-            curvature=found.curvature * unit**2,
-        )
+        center, K = self.mean + self.finite_scale * center, found.curvature * unit**2
+        return CurvedMetric(factor=factor / self.scale / unit, center=center, curvature=K)
 
     def from_metric(self, metric: CurvedMetric) -> Parameters:
         """Return the parameters for standardised rows of a metric for rows as given."""
         varies = np.isfinite(self.scale)
-        factor = metric.factor * np.where(varies, self.scale, 0.0)
-        scale = np.where(varies, self.scale, 1.0)
-        center = np.where(varies, (metric.center - self.mean) / scale, 0.0)
+        factor, center = metric.factor * self.finite_scale, (metric.center - self.mean) / self.scale
         if not varies.all():  # what a constant column adds to every row moves the centre
             constant = metric.factor[:, ~varies] @ (self.mean - metric.center)[~varies]
             center -= np.linalg.lstsq(factor, constant, rcond=None)[0]

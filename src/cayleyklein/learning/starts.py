@@ -30,11 +30,12 @@ def standard_deviations(rows: TrainingRows, r: int) -> Floats:
 
 def identity(rows: TrainingRows, r: int) -> Floats:
     """Take the raw columns as they are, in a unit that gives them the size of standardised ones."""
-    finite = np.where(np.isfinite(rows.scale), rows.scale, 0.0)
+    finite = rows.finite_scale
     largest = float(finite.max()) or 1.0
     varying = finite[finite > 0] / largest
     size = float(np.sqrt(np.mean(varying**2))) * largest if len(varying) else 1.0
-    raw = rows.raw_columns / size
+    basis = np.eye(rows.n_columns) if rows.basis is None else rows.basis
+    raw = (finite * basis).T / size
     if len(raw) > rows.n_columns:  # the same distances from fewer rows
         raw = np.linalg.qr(raw)[1]
     if r == rows.n_columns:
@@ -77,9 +78,9 @@ def _covariance(rows: TrainingRows, centers: Floats | None = None) -> Floats:
     centred = rows.X if centers is None else rows.X - centers
     matrix = np.asarray((centred * rows.shares[:, None]).T @ centred)
     varies = rows.varies
-    if not matrix[np.ix_(varies, varies)].any():
-        return np.eye(len(matrix))
     some = matrix[np.ix_(varies, varies)]
+    if not some.any():
+        return np.eye(len(matrix))
     eigenvalues = np.linalg.eigvalsh(some)
     if eigenvalues[0] <= SINGULAR * eigenvalues[-1]:
         amount = max(float(ledoit_wolf(centred[:, varies], assume_centered=True)[1]), SINGULAR)
