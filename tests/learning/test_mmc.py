@@ -34,9 +34,9 @@ def test_objective_is_the_mean_over_pairs():
     sums, masses = [0.0, 0.0], [0.0, 0.0]
     for i in range(12):
         for j in range(12):
-            square = ((factor @ (problem.X[i] - problem.X[j])) ** 2).sum()
-            like = int(problem.labels[i] == problem.labels[j])
-            weight = problem.weights[i] * problem.weights[j]
+            square = ((factor @ (problem.args[0][i] - problem.args[0][j])) ** 2).sum()
+            like = int(problem.args[1][i] == problem.args[1][j])
+            weight = problem.args[2][i] * problem.args[2][j]
             sums[like] += weight * (square if like else np.sqrt(square))
             masses[like] += weight
     expected = sums[1] / masses[1] - np.log(sums[0] / masses[0])
