@@ -60,7 +60,7 @@ def test_does_not_keep_a_view_of_its_input():
         ({"matrix": [[1.0, 2.0], [2.0, 1.0]]}, NotRepresentableError, "smallest eigenvalue is -1"),
         ({"matrix": [[1.0, 0.0], [0.0, np.nan]]}, InvalidInputError, r"index \(1, 1\)"),
         ({"matrix": [[1.0, 0.0]]}, InvalidInputError, "square"),
-        ({"factor": 1.0}, InvalidInputError, "must be of shape"),
+        ({"factor": 1.0}, InvalidInputError, "factor of shape"),
         ({"factor": []}, InvalidInputError, "neither 0"),
         ({"factor": np.empty((0, 2))}, InvalidInputError, "neither 0"),
         ({"factor": np.eye(2), "center": [0.0]}, InvalidInputError, "2 are expected"),

@@ -160,14 +160,13 @@ class Ellipsoid(Frozen, ConvexBody):
     def from_euclidean(self, y: ArrayLike) -> Floats:
         """Return the inverse of :meth:`to_euclidean`."""
         y = checks.as_points(y, "y", self.dimension)
-        return np.linalg.solve(self.factor, y[..., None])[..., 0] * self.radius + self.center
+        flat = np.linalg.solve(self.factor, y.reshape(-1, y.shape[-1]).T).T
+        return np.asarray(flat.reshape(y.shape) * self.radius + self.center)
 
     def boundary(self, n: int = 256) -> Floats:
         """Return n points of the boundary of an ellipse, in order (plane only)."""
-        if len(self.center) != 2:
-            raise InvalidInputError(
-                f"boundary() draws ellipses in the plane; this has {self.dimension} dimensions."
-            )
+        d = self.dimension
+        checks.expect(d == 2, "dimension", d, "2: boundary() draws ellipses in the plane")
         angle = np.linspace(0.0, 2 * math.pi, checks.as_count(n, "n"), endpoint=False)
         return self.from_euclidean(np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
@@ -285,8 +284,8 @@ def ball_from_ellipsoid(
     axis = given.center - metric.center
     axis = axis if axis.any() else np.eye(metric.dimension)[0]
     square = float(axis @ given.matrix @ axis)
-    refuse_at(square <= 0, "matrix is singular", ": the ellipsoid is a cylinder along its axis "
-              "through μ, not a ball.", NotRepresentableError)  # fmt: skip
+    if square <= 0:
+        raise NotRepresentableError("matrix is singular: the ellipsoid is a cylinder, not a ball.")
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
     with checks.about("center, matrix and radius"):  # p and q are the ends of an axis

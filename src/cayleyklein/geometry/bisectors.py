@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.lifts import lift_difference
-from cayleyklein.geometry.space import CurvedSpace, check_points
+from cayleyklein.geometry.space import CurvedSpace, check_points, refuse_at
 
 
 class Hyperplane(NamedTuple):
@@ -72,16 +71,14 @@ def point_difference(p: Floats, q: Floats, metric: CurvedSpace) -> tuple[Floats,
 def bisector(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     spatial, rise = point_difference(p, q, metric)
-    same = ~spatial.any(axis=-1)
-    if same.any():
-        raise InvalidInputError(f"p and q coincide{checks.at_index(same)}: they have no bisector.")
+    refuse_at(~spatial.any(axis=-1), "p and q coincide", ": they have no bisector.")
     return _pull_back(spatial, rise, metric, dtype, "p and q")
 
 
 def _pull_back(
     spatial: Floats, height: Floats, metric: CurvedSpace, dtype: np.dtype[Any], name: str
 ) -> Hyperplane:
-    """Return ⟨spatial, z⟩ + height as a hyperplane in x; `name` is for errors."""
+    """Return ⟨spatial, z⟩ + height as a hyperplane in x."""
     with np.errstate(over="ignore", invalid="ignore"):
         normal = metric._apply_transpose(spatial)
         plane = Hyperplane(normal.astype(dtype), (height - normal @ metric.center).astype(dtype))

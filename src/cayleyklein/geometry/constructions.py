@@ -108,8 +108,7 @@ def meet(first: Hyperplane, second: Hyperplane, metric: CurvedSpace) -> Floats:
 
 def line_ends(line: Hyperplane, metric: CurvedSpace) -> tuple[Floats, Floats]:
     """Return the two ends of a line on the absolute of a hyperbolic plane."""
-    normal, c = _normal(line, metric)
-    K = metric.curvature
+    K, (normal, c) = metric.curvature, _normal(line, metric)
     if not K < 0:
         raise InvalidInputError(f"Lines end on the absolute where K < 0; got K = {K:g}.")
     n = normal[:2]
@@ -172,8 +171,7 @@ def horocycle(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, n: int = 257) -> 
 def rotation_about(center: ArrayLike, angle: float, metric: CurvedSpace) -> Floats:
     """Return the rotation around a point, a collineation (3, 3) of homogeneous points."""
     center = checks.as_points(center, "center", 2, ndim=1)
-    c, s = math.cos(angle), math.sin(angle)
-    H = np.eye(3)
+    H, c, s = np.eye(3), math.cos(angle), math.sin(angle)
     H[:2, :2] = metric.inverse_factor @ np.array([[c, -s], [s, c]]) @ metric.factor
     H[:2, 2] = metric.center - H[:2, :2] @ metric.center
     to = transvection(metric.center, center, metric)

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, AnyFloats, Bools, Floats
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.distances import distance_between, wedge
 from cayleyklein.geometry.lifts import cosine, lift, lift_difference, sine
 from cayleyklein.geometry.rounding import binary_scale
@@ -44,8 +44,7 @@ from cayleyklein.geometry.space import CurvedSpace, as_space, check_points, refu
 def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> AnyFloats:
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     t = checks.as_finite_array(t, "t")
-    if t.ndim > 1:
-        raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
+    checks.expect(t.ndim < 2, "t of shape", t.shape, "a number or an array of shape (m,)")
     K, d = metric.curvature, distance_between(p, q, metric, "raise")
     if t.ndim:
         p, q, d = p[..., None, :], q[..., None, :], d[..., None]
@@ -112,8 +111,7 @@ def _velocity(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats
 
 def _hyperbolic_step(length: Floats, m: Floats, rest: Floats, K: float) -> Floats:
     """Return sin_K(r)/(cos_K(r) - m sin_K(r)) for K < 0, from m and 1 + m²/K."""
-    k = math.sqrt(-K)
-    ratio = m / k
+    k, ratio = math.sqrt(-K), m / math.sqrt(-K)
     short = np.where(ratio > 0, rest / (1 + np.abs(ratio)), 1 - ratio)
     e, grown = np.exp(-2 * k * length), -np.expm1(-2 * k * length)
     return np.asarray(grown / (k * (2 * e + grown * short)))
@@ -133,8 +131,7 @@ def _into_domain(x: AnyArray, metric: CurvedSpace, dtype: np.dtype[Any]) -> AnyF
 
 def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     metric, dtype, (x, v) = check_points(metric, x=x, v=v)
-    K = metric.curvature
-    speed, m, rest = _velocity(x, v, metric)
+    K, (speed, m, rest) = metric.curvature, _velocity(x, v, metric)
     if K < 0:
         step = _hyperbolic_step(speed, m, rest, K)
     else:
@@ -164,10 +161,9 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
         u = metric._apply(y - x)
         u = u / binary_scale(u)  # squares may under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
-        norm = np.linalg.norm(u, axis=-1, keepdims=True)
-        if not norm.all():
-            raise InvalidInputError(f"{name} coincides with the vertex x: the angle is undefined.")
-        return np.asarray(u / norm)
+        norm = np.linalg.norm(u, axis=-1)
+        refuse_at(norm == 0, f"{name} coincides with the vertex x", ": the angle is undefined.")
+        return np.asarray(u / norm[..., None])
 
     a, b = unit_vector(p, "p"), unit_vector(q, "q")
     half = np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
@@ -185,13 +181,10 @@ def transvection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
     (z_p, s_p), (z_q, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
     K, P, Q = metric.curvature, lift(z_p, s_p), lift(z_q, s_q)
     spatial, rise = lift_difference(metric._apply(q - p), z_q, s_q, z_p, s_p, K)
-    D = np.append(spatial, K * rise)
-    B = np.append(np.full(len(z_p), K), 1.0)
+    D, B = np.append(spatial, K * rise), np.append(np.full(len(z_p), K), 1.0)
     e = -2 * K * float(sine(distance_between(p, q, metric, "raise") / 2, K)) ** 2
     if 2 + e <= 0:
-        raise NotRepresentableError(
-            "p and q are opposite points of the sphere to rounding: many geodesics join them."
-        )
+        raise NotRepresentableError("p and q are opposite points: many geodesics join them.")
     turn = 2 * (np.outer(D, P) - np.outer(P, D)) + 2 * e * np.outer(Q, P) - np.outer(D, D)
     T = np.eye(len(P)) + turn * B / (2 + e)
     bottom = metric.homogeneous_matrix[-1:]

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.distances import distance_between, norms
 from cayleyklein.geometry.geodesics import exp_map, log_map, metric_tensor
 from cayleyklein.geometry.lifts import lift
@@ -65,11 +65,9 @@ def _weighted_rows(
     metric._refuse_lower_rank()
     metric._inside(rows, "X")
     given = np.ones(len(rows)) if weights is None else checks.as_finite_array(weights, "weights")
-    if given.shape != (len(rows),) or (given < 0).any() or not given.any():
-        raise InvalidInputError(
-            f"weights must be {len(rows)} numbers, none negative and not all 0; got "
-            f"{given.size} of shape {given.shape}, the least {given.min(initial=math.inf):g}."
-        )
+    right = given.shape == (len(rows),) and bool((given >= 0).all() and given.any())
+    least = f"weights of shape {given.shape}, the least", float(given.min(initial=math.inf))
+    checks.expect(right, *least, f"{len(rows)} numbers, none negative and not all 0")
     given = given / given.max()
     return rows[given > 0], given[given > 0] / given.sum()
 

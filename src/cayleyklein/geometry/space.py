@@ -56,10 +56,8 @@ class CurvedSpace(Frozen):
             L = cholesky(matrix)
         else:
             L = checks.as_finite_array(factor, "factor")  # type: ignore[arg-type]
-        if L.ndim not in (1, 2) or L.size == 0:
-            raise InvalidInputError(
-                f"factor must be of shape (r, d), or (d,) of a diagonal, neither 0; got {L.shape}."
-            )
+        checks.expect(L.ndim in (1, 2) and L.size > 0, "factor of shape", L.shape,
+                      "(r, d), or (d,) of a diagonal, neither 0")  # fmt: skip
         d = L.shape[-1]
         if L.shape == (d, d) and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L)):
             L = np.diagonal(L)
@@ -276,8 +274,7 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.
     """
     S = checks.as_symmetric(S, "S")
-    if len(S) < 2:
-        raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
+    checks.expect(len(S) > 1, "S of shape", S.shape, "(d+1)×(d+1) with d ≥ 1")
     S = -S if np.trace(S[:-1, :-1]) < 0 else S
     matrix, a, b = S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
     least, most = np.linalg.eigvalsh(matrix)[[0, -1]]

@@ -59,6 +59,8 @@ def _adjugate(A: Floats) -> Floats:
 class Absolute(Frozen):
     """A quadric and its dual in projective d-space. Immutable.
 
+    Its attributes are matrix, dual, dimension d, signature and dual_signature (:func:`signature`).
+
     Parameters
     ----------
     matrix : array-like of shape (d + 1, d + 1)
@@ -66,12 +68,6 @@ class Absolute(Frozen):
     dual : array-like of shape (d + 1, d + 1), optional
         A^Δ, acting on hyperplanes (normal, offset); the adjugate of A by default. Where that is
         zero (rank < d) it must be given: a double line carries three geometries.
-
-    Attributes
-    ----------
-    matrix, dual : ndarray of shape (d + 1, d + 1), read-only
-    dimension : int
-    signature, dual_signature : tuple of int, as by :func:`signature`
 
     Examples
     --------
@@ -177,17 +173,10 @@ def _sign_of(form: Floats, x: Floats, rtol: float) -> Floats:
 class PlanarGeometry:
     """One of the seven types of planar Cayley-Klein geometry.
 
-    Attributes
-    ----------
-    name : str
-    matrix_signs, dual_signs : tuple of int
-        The signs of the eigenvalues of A and of A^Δ, each up to a common sign.
-    conic : str, which describes the absolute
-    measurements : tuple of (str, str)
-        The kinds of distance and angle that occur away from isotropic lines and points.
+    The signs are those of the eigenvalues of A and of A^Δ, each up to a common sign, the conic is
+    the absolute in words, and the measurements are the kinds of distance and angle that occur away
+    from isotropic lines and points.
 
-    Examples
-    --------
     >>> len({kinds for geometry in PLANAR_GEOMETRIES for kinds in geometry.measurements})
     9
     >>> PLANAR_GEOMETRIES[0].name, PLANAR_GEOMETRIES[0].conic

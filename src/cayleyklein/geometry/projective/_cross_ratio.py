@@ -88,8 +88,8 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
            [0.75]])
     """
     matrix = checks.as_finite_array(H, "H")
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        raise InvalidInputError(f"H must be (d+1)×(d+1) with d ≥ 1; got shape {matrix.shape}.")
+    square = matrix.ndim == 2 and 1 < len(matrix) == matrix.shape[1]
+    checks.expect(square, "H of shape", matrix.shape, "(d+1)×(d+1) with d ≥ 1")
     matrix = matrix / binary_scale(matrix.ravel())
     # Only exactly: a translation by 1e9 is as good a collineation as one by 1.
     if np.linalg.slogdet(matrix)[0] == 0:
@@ -210,11 +210,8 @@ class Polytope(Frozen, ConvexBody):
     def __init__(self, normals: ArrayLike, offsets: ArrayLike) -> None:
         normals = checks.as_points(normals, "normals", ndim=2)
         offsets = checks.as_finite_array(offsets, "offsets")
-        if offsets.shape != (len(normals),):
-            raise InvalidInputError(
-                f"offsets must have one entry for each of the {len(normals)} normals; got shape "
-                f"{offsets.shape}."
-            )
+        checks.expect(offsets.shape == (len(normals),), "offsets of shape", offsets.shape,
+                      f"one entry for each of the {len(normals)} normals")  # fmt: skip
         refuse_at(~normals.any(axis=1), "normals has a zero vector", ".")
         self._fill(normals=read_only(normals), offsets=read_only(offsets))
         (m, d), sizes = normals.shape, norms(normals)

@@ -157,10 +157,8 @@ def metric_angle(
 
 
 def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:
-    if signed and len(form) != 3:
-        raise InvalidInputError(
-            f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
-        )
+    checks.expect(len(form) == 3 or not signed, "signed", signed, f"False: only lines in the plane "
+                  f"are oriented, and the dual is of dimension {len(form) - 1}")  # fmt: skip
     (s_ll, s_mm, s_lm, D), noise, same = _pencil(form, l, m)
     bad, parallel = (s_ll == 0) | (s_mm == 0) | (D > 0), (D == 0) & ~same
     sizes = np.abs(np.linalg.eigvalsh(form))
@@ -247,8 +245,7 @@ def form_and_pair(
 
 def as_form(values: ArrayLike, name: str) -> Floats:
     form = checks.as_symmetric(values, name)
-    if len(form) < 2:
-        raise InvalidInputError(f"{name} must be (d+1)×(d+1) with d ≥ 1; got shape {form.shape}.")
+    checks.expect(len(form) > 1, f"{name} of shape", form.shape, "(d+1)×(d+1) with d ≥ 1")
     if not form.any():
         raise InvalidInputError(f"{name} is the zero matrix, which describes no conic.")
     return form
