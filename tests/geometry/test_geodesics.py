@@ -187,7 +187,7 @@ def test_far_beyond_the_ends():
 
 
 def test_refusals():
-    with pytest.raises(InvalidInputError, match="t of shape.*a number or"):
+    with pytest.raises(InvalidInputError, match=r"t of shape.*a number or"):
         geodesic([0.0, 0.0], [0.5, 0.0], DISC, [[0.0, 1.0]])
     with pytest.raises(OutsideDomainError, match="q lies on or outside"):
         vertex_angle([0.0, 0.0], [0.5, 0.0], [3.0, 4.0], DISC)

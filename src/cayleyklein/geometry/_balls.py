@@ -235,8 +235,10 @@ class Ball(Frozen):
         K, r, kind = self.metric.curvature, self.radius, self.kind
         if kind != "ellipsoid" or r == 0:
             shape = {"ellipsoid": "a point", "everything": "the whole space"}.get(kind, f"a {kind}")
+            where = f"{r:g} reaches the equator and" if r else "0"
             raise NotRepresentableError(
-                f"A ball of radius {r:g} is not an ellipsoid but {shape}; contains() tests points."
+                f"This {self.metric.geometry} ball of radius {where} is not an ellipsoid but {shape}; contains() "
+                f"tests points."
             )
         z, s_cc = self.metric._inside(self.center, "center")
         form = float(s_cc)
