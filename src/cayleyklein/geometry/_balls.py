@@ -237,8 +237,8 @@ class Ball(Frozen):
             shape = {"ellipsoid": "a point", "everything": "the whole space"}.get(kind, f"a {kind}")
             where = f"{r:g} reaches the equator and" if r else "0"
             raise NotRepresentableError(
-                f"This {self.metric.geometry} ball of radius {where} is not an ellipsoid but {shape}; contains() "
-                f"tests points."
+                f"This {self.metric.geometry} ball of radius {where} is not an ellipsoid but "
+                f"{shape}; contains() tests points."
             )
         z, s_cc = self.metric._inside(self.center, "center")
         form = float(s_cc)
