@@ -45,14 +45,13 @@ class VoronoiDisplay(style.PlaneDisplay):
 
     Examples
     --------
-    >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+    >>> from cayleyklein import CurvedMetric
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> display = VoronoiDisplay.from_points(points, metric).plot()
     >>> len(display.cells_.get_paths()), len(display.edges_.get_segments())
     (4, 6)
-    >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
-    >>> figure = VoronoiDisplay.from_diagram(diagram).plot(highlight=0).figure_
+    >>> figure = VoronoiDisplay.from_diagram(display.diagram).plot(highlight=0).figure_
     """
 
     diagram: CayleyKleinVoronoi
@@ -147,11 +146,10 @@ class ChartDisplay:
     >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> display = ChartDisplay.from_points(points, metric)
+    >>> display = ChartDisplay.from_diagram(CayleyKleinVoronoi(points, metric, order=2))
     >>> [panel.title for panel in display.panels][1:]
     ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
-    >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
-    >>> figure = ChartDisplay.from_diagram(diagram, charts=["klein"]).plot().figure_
+    >>> figure = ChartDisplay.from_points(points, metric, charts=["klein"]).plot().figure_
     """
 
     panels: Sequence[ChartPanel]
@@ -159,7 +157,7 @@ class ChartDisplay:
     @classmethod
     def from_points(
         cls, points: ArrayLike, metric: CurvedMetric, *, charts: Sequence[str] | None = None,
-        window: ArrayLike | None = None, **options: Any,
+        **options: Any,
     ) -> Self:  # fmt: skip
         """Compute the diagram and its images.
 
@@ -169,16 +167,14 @@ class ChartDisplay:
         metric : CurvedMetric of the plane
         charts : sequence of str, optional
             "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; by default the usual ones.
-        window : array-like of shape (2, 2), optional
-            Corners of the box that a diagram is cut to, if K ≥ 0; almost the whole sphere if K > 0.
-        **options : ``order`` of :class:`cayleyklein.CayleyKleinVoronoi`
+        **options : ``order`` and ``window`` of :class:`cayleyklein.CayleyKleinVoronoi`
+            The window of an elliptic metric is almost the whole plane by default.
         """
-        if space.as_space(metric).curvature > 0 and window is None:
+        if space.as_space(metric).curvature > 0 and options.get("window") is None:
             # almost up to the equator: 10⁴ radii of the sphere
             reach = 1e4 * np.linalg.norm(metric.inverse_factor, axis=1) * metric.curvature**-0.5
-            window = np.stack([metric.center - reach, metric.center + reach])
-        diagram = CayleyKleinVoronoi(points, metric, window=window, **options)
-        return cls.from_diagram(diagram, charts=charts)
+            options["window"] = np.stack([metric.center - reach, metric.center + reach])
+        return cls.from_diagram(CayleyKleinVoronoi(points, metric, **options), charts=charts)
 
     @classmethod
     def from_diagram(
@@ -234,5 +230,5 @@ def _panel(chart: str, diagram: CayleyKleinVoronoi) -> ChartPanel:
     edges.segments(starts, stops, style.BLUE, style.EDGE_WIDTH)
     others.rim(style.DOMAIN_WIDTH if view.sign < 0 else style.EDGE_WIDTH)  # the conic is thick
     others.marks(diagram.points, "ink", 2.2)
-    title = CHART_TITLES[chart][view.sign + 1]
+    title = CHART_TITLES.get(chart, (chart,) * 3)[view.sign + 1]
     return ChartPanel(chart, title, edges.shapes(), others.shapes(), bounds)

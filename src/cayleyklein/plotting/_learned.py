@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Self
 
 import numpy as np
@@ -169,8 +170,7 @@ class MetricDisplay(style.PlaneDisplay):
     >>> display = MetricDisplay.from_estimator(learner, X, y, features=(2, 3))
     >>> display.metric  # on a plane it has the same curvature
     CurvedMetric(elliptic, d=2, K=1)
-    >>> display = MetricDisplay.from_metric(learner.metric_, features="pca", lattice=3)
-    >>> figure = display.plot().figure_
+    >>> figure = MetricDisplay.from_metric(learner.metric_, lattice=3).plot().figure_
     """
 
     metric: Metric
@@ -237,8 +237,8 @@ class MetricDisplay(style.PlaneDisplay):
         if self.X is not None:
             style.draw_points(ax, self.X, self.y, **({"s": 14} | options))
         domains = outlines.domains_of(self.metric)
-        rows = self.balls._full if self.X is None else [self.X]
-        near = outlines.bounds_of(self.balls.centers, *rows)
+        balls = compress(self.balls.outlines, self.balls.closed)
+        near = outlines.bounds_of(self.balls.centers, *(balls if self.X is None else [self.X]))
         far = outlines.bounds_of(near, *outlines.edges_of(domains))
         distant = np.ptp(far, axis=0).max() > 3 * np.ptp(near, axis=0).max()
         if distant:  # the domain is drawn in a corner

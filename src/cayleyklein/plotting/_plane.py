@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, Self
 
 import numpy as np
@@ -100,16 +101,13 @@ class BallDisplay(style.PlaneDisplay):
         if show_centers:
             style.draw_points(ax, self.centers, color=shade, s=12)
         domains = outlines.domains_of(self.metric)
-        return self._finish(ax, domains, self.centers, *self._full, *outlines.edges_of(domains))
-
-    @property
-    def _full(self) -> list[Floats]:
-        return [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
+        shown = (self.centers, *compress(self.outlines, self.closed), *outlines.edges_of(domains))
+        return self._finish(ax, domains, *shown)
 
     def _shapes(self, color: str, fill: float, width: float = 1.2) -> tuple[Shape, Shape]:
         spheres = zip(self.outlines, self.closed, strict=True)
         lines = chain(np.concatenate([path, path[: int(whole)]]) for path, whole in spheres)
-        inside = Shape("area", chain(self._full), color, alpha=fill)
+        inside = Shape("area", chain(compress(self.outlines, self.closed)), color, alpha=fill)
         return inside, Shape("line", lines, color, width)
 
 
@@ -169,9 +167,7 @@ class GeodesicDisplay(style.PlaneDisplay):
         path = outlines.line_path(metric, line, 2)
         return cls(paths=[path], marks=NOTHING, domains=outlines.domains_of(metric))
 
-    def plot(
-        self, ax: style.Axes | None = None, *, color: str = "black", **options: Any
-    ) -> Self:  # fmt: skip
+    def plot(self, ax: style.Axes | None = None, *, color: str = "black", **options: Any) -> Self:
         """Draw lines and marks of a colour, in new axes unless given.
 
         Options are those of the lines, a LineCollection, such as its label in a legend.

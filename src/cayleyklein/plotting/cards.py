@@ -23,6 +23,7 @@ METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240  # pixels along the longer s
 LATTICE = 5
 OUTLINE_POINTS = 48
 MOST_ROWS, MOST_BARS = 1000, 5  # rows to compute feature weights from, and bars to show them
+LONGEST_NAME = 22  # characters of the name of a bar
 MOST_CELLS = 2000  # a picture of more cells would be large, and grey
 
 
@@ -105,17 +106,33 @@ def _estimate_card(found: CurvatureEstimate) -> tuple[Facts, str, str]:
 
 
 def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
-    order = np.argsort(-weights, kind="stable")[:MOST_BARS]
+    width, row, parts = 150, 26, []
     digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-    columns = [f"x{i + 1}".translate(digits) for i in range(len(weights))]
-    shown = [str((columns if names is None else names)[i]) for i in order]
+    for i, column in enumerate(np.argsort(-weights, kind="stable")[:MOST_BARS]):
+        name = f"x{column + 1}".translate(digits) if names is None else str(names[column])
+        text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        length, y = width * 0.75 * weights[column] / weights.max(), row * i
+        parts.append(
+            f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{escape(text)}</text>'
+            f'<rect x="0" y="{y + 14}" width="{length:.1f}" height="8" '
+            f'fill="{shapes.GEOMETRY_COLORS[geometry]}"/>'
+            f'<text x="{length + 4:.1f}" y="{y + 22}" font-size="10" fill="currentColor">'
+            f"{100 * weights[column]:.0f} %</text>"
+        )
     title = f"columns with the largest shares of {of}"
-    return shapes.bar_chart(shown, weights[order].tolist(), shapes.GEOMETRY_COLORS[geometry], title)
+    return shapes.document(width, row * len(parts), title, "".join(parts))
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
+    first, plane = first_term(metric), metric
     try:
-        plane, where = _plane_of(metric, names)
+        if metric.dimension == 2 and np.linalg.cond(first.factor) < 4:  # the ratio of its axes
+            one, two = ("x₁", "x₂") if names is None else names
+            where = f"the plane of {one} and {two}"
+        else:
+            plane = outlines.choose_section(first, None, "pca").restrict(metric)
+            whose = "its" if first is metric else "its first part's"
+            where = f"the plane of {whose} two principal axes"
         drawn, caption, window = _balls_on(plane, METRIC_SIZE, where)
         if isinstance(plane, ProductMetric) and len(plane.metrics) > 1:
             parts = "".join(_balls_on(part, PART_SIZE, where, window)[0] for part in plane.metrics)
@@ -141,16 +158,6 @@ def _balls_on(
     caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''}"
     title = f"{plane.geometry} metric: {caption} in {where}"
     return shapes.picture(drawn, bounds, size, title), caption, bounds
-
-
-def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]:
-    first = first_term(metric)
-    if metric.dimension == 2 and np.linalg.cond(first.factor) < 4:  # the ratio of its axes
-        one, two = ("x₁", "x₂") if names is None else names
-        return metric, f"the plane of {one} and {two}"
-    whose = "its" if first is metric else "its first part's"
-    section = outlines.choose_section(first, None, "pca")
-    return section.restrict(metric), f"the plane of {whose} two principal axes"
 
 
 def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:

@@ -76,11 +76,8 @@ def column_names(names: Any, d: int, X: Any = None) -> list[str]:
 def choose_section(
     metric: Metric, X: Floats | None, features: Any, names: Sequence[str] | None = None
 ) -> Section:
-    """Return the plane of two columns, or the principal plane ("pca") of the rows in z.
-
-    It goes through the mean of the rows, or through the centre of the metric if there are no rows,
-    whose principal plane contains the two longest axes.
-    """
+    """Return the plane of two columns, or the principal plane ("pca"), through the mean of X."""
+    # without rows: through the centre of the metric; its principal plane holds the longest axes
     d, part = metric.dimension, first_term(metric)
     middle = part.center if X is None else X.mean(axis=0)
     names = column_names(names, d)
@@ -144,9 +141,7 @@ def shown_metric(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | N
     metric, rows = find_metric(estimator, X)
     if metric is None:
         advice = "pass a fitted learner such as CurvedLMNN, or a fitted pipeline that holds one."
-        raise InvalidInputError(
-            f"The estimator, a {type(estimator).__name__}, has no metric: {advice}"
-        )
+        raise InvalidInputError(f"The {type(estimator).__name__} has no metric: {advice}")
     names = getattr(estimator, "feature_names_in_", ())
     return metric, rows, names if len(names) == metric.dimension else None
 
@@ -231,9 +226,7 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
     centers = centers[metric.contains(centers)]
     if not len(centers):
         advice = "give rows X inside it, or a finer lattice."
-        raise InvalidInputError(
-            f"No ball of the lattice lies in the domain of the metric; {advice}"
-        )
+        raise InvalidInputError(f"No ball of the lattice is in the domain of the metric; {advice}")
     sides = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [-1, 0], [0, -1]])
     ends = centers[:, None] + 0.4 * step * sides
     radii = metric.distance(centers[:, None], ends, outside="inf").min(axis=1)

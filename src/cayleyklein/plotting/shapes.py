@@ -1,10 +1,10 @@
 """Shapes, the one drawing language of the page, SVG and Matplotlib, and the SVG writer."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from html import escape
 from itertools import chain as joined
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,6 @@ N_HUES = len(COLORS["light"])
 STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
 PADDING = 0.04  # margin of a picture on each side, relative to its size
 CLIP_WIDTHS = 40.0  # coordinates end this many widths outside the picture
-LONGEST_NAME = 22  # characters of the name of a bar
 IN_TEXT = LIGHT | {"ink": "currentColor"}  # of the text around the picture, light or dark
 
 
@@ -107,25 +106,21 @@ def picture(shapes: Iterable[Shape], bounds: Floats, size: float, title: str) ->
     return document(width, height, title, elements(shapes, window, size, IN_TEXT))
 
 
-def elements(
-    shapes: Iterable[Shape], window: Floats, size: float, palette: Mapping[str, str]
-) -> str:
-    scale, found = size / np.ptp(window, axis=0).max(), []
-    for shape in shapes:
-        if len(shape.xy):
-            xy = (shape.xy - [window[0, 0], window[1, 1]]) * [scale, -scale]
-            xy = np.clip(xy, -CLIP_WIDTHS * size, CLIP_WIDTHS * size)
-            color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
-            found.append(_element(shape, xy, color, edge))
-    return "".join(found)
+def elements(shapes: Iterable[Shape], *frame: Any) -> str:
+    """Return shapes as elements of a picture of a window and size (pixels), in a palette."""
+    return "".join(_element(shape, *frame) for shape in shapes if len(shape.xy))
 
 
-def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
+def _element(shape: Shape, window: Floats, size: float, palette: Mapping[str, str]) -> str:
+    scale, most = size / np.ptp(window, axis=0).max(), CLIP_WIDTHS * size
+    xy = np.clip((shape.xy - [window[0, 0], window[1, 1]]) * [scale, -scale], -most, most)
+    color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
+    paths = ["L".join(f"{x:.1f} {y:.1f}" for x, y in p.tolist()) for p in split_paths(xy)]
     if shape.kind == "area":
-        d = path_data(xy, closed=True)
+        d = "".join(f"M{path}Z" for path in paths)
         return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
     if shape.kind == "line":
-        d, dashes = path_data(xy), " ".join(map(str, shape.dash))
+        d, dashes = "".join(f"M{path}" for path in paths), " ".join(map(str, shape.dash))
         dash = f' stroke-dasharray="{dashes}"' if dashes else ""
         return (
             f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
@@ -146,21 +141,6 @@ def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
     )
 
 
-def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: str) -> str:
-    width, row = 150, 26
-    parts = []
-    for i, (name, value) in enumerate(zip(names, values, strict=True)):
-        text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-        length, y = width * 0.75 * value / max(values), row * i
-        parts.append(
-            f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{escape(text)}</text>'
-            f'<rect x="0" y="{y + 14}" width="{length:.1f}" height="8" fill="{color}"/>'
-            f'<text x="{length + 4:.1f}" y="{y + 22}" font-size="10" fill="currentColor">'
-            f"{100 * value:.0f} %</text>"
-        )
-    return document(width, row * len(parts), title, "".join(parts))
-
-
 def document(width: float, height: float, title: str, body: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -171,9 +151,3 @@ def document(width: float, height: float, title: str, body: str) -> str:
 
 def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
-
-
-def path_data(points: Floats, closed: bool = False) -> str:
-    """Return polylines or polygons, separated by rows of NaN, as the attribute d of a path."""
-    corners = ("L".join(f"{x:.1f} {y:.1f}" for x, y in p.tolist()) for p in split_paths(points))
-    return "".join(f"M{piece}{'Z' if closed else ''}" for piece in corners)

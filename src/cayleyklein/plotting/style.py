@@ -21,7 +21,6 @@ BLUE = shapes.LIGHT["class1"]
 INKS = shapes.LIGHT | {"ink": "black"}
 REGION_TINT = 0.22  # how much of a class's colour its regions show
 DOMAIN_WIDTH, EDGE_WIDTH = 2.2, 0.8
-DOMAIN_ID = "domain"
 MOST_POINTS = 2000  # residuals that are drawn of more
 NAMES = ("$x_1$", "$x_2$")
 
@@ -73,15 +72,15 @@ def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
     patches = require("matplotlib.patches", "plot")
     for domain in domains:
         edge = domain.boundary(512)
-        drawn: list[Any] = [old for old in ax.get_children() if old.get_gid() == DOMAIN_ID]
+        drawn: list[Any] = [old for old in ax.get_children() if old.get_gid() == "domain"]
         if not any(np.array_equal(old.get_xy()[:-1], edge) for old in drawn):
             look = {"fill": False, "linewidth": DOMAIN_WIDTH, "joinstyle": "round", "zorder": 3}
             # not by add_patch: a domain far larger than the bounds must not widen the limits
-            ax.add_artist(patches.Polygon(edge, edgecolor="black", gid=DOMAIN_ID, **look))
+            ax.add_artist(patches.Polygon(edge, edgecolor="black", gid="domain", **look))
 
 
 def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
-    """Draw a shape, sizes in points; the options are those of the artist, which is returned."""
+    """Draw an area, a line or marks, sizes in points, with options of the artist; return it."""
     color = INKS.get(shape.color, shape.color)
     look: dict[str, Any] = {"alpha": None if shape.alpha == 1 else shape.alpha}
     if shape.kind == "marks":
@@ -92,17 +91,13 @@ def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
         corners = shapes.MARKERS[shape.marker]
         marker = np.array([*corners, corners[0]]) * [1, -1]
         return ax.scatter(*shape.xy.T, **({"marker": marker} | look | options))
-    if shape.kind == "words":
-        look |= {"textcoords": "offset points", "color": color, "zorder": 5} | options
-        pairs = zip(shape.text, shape.xy, strict=True)
-        return [ax.annotate(text, at, (2, 2), **look) for text, at in pairs]
     collections = require("matplotlib.collections", "plot")
     if shape.kind == "area":
         look |= {"facecolors": color, "edgecolors": "none"} | options
         made = collections.PolyCollection(shapes.split_paths(shape.xy), **look)
     else:
-        look |= {"capstyle": "round", "joinstyle": "round", "colors": color}
-        look |= {"linewidths": shape.size, "linestyles": (0, shape.dash) if shape.dash else "-"}
+        look |= {"capstyle": "round", "joinstyle": "round"}
+        look |= {"colors": color, "linewidths": shape.size}
         pieces = [piece for piece in shapes.split_paths(shape.xy) if len(piece) > 1]
         made = collections.LineCollection(pieces, **(look | options))
     return ax.add_collection(made, autolim=False)  # they may go to infinity
@@ -139,12 +134,11 @@ def tint(color: str, strength: float) -> tuple[float, ...]:
 def residuals_figure(truth: Floats, predicted: Floats) -> Any:
     """Return a figure of true numbers and of residuals, each over the predicted numbers."""
     figure = require("matplotlib.figure", "plot").Figure(figsize=(9.4, 4.4), layout="constrained")
-    some = np.random.default_rng(0).permutation(len(truth))[:MOST_POINTS]
-    look = {"color": BLUE, "alpha": 0.6, "s": 14, "linewidths": 0}
+    look: Any = {"scatter_kwargs": {"color": BLUE, "alpha": 0.6, "s": 14, "linewidths": 0}}
+    look |= {"line_kwargs": {"color": "0.4"}, "subsample": MOST_POINTS, "random_state": 0}
     kinds = {"actual_vs_predicted": "true", "residual_vs_predicted": "true − predicted"}
     for ax, (kind, name) in zip(figure.subplots(1, 2), kinds.items(), strict=True):
-        shown = PredictionErrorDisplay(y_true=truth[some], y_pred=predicted[some])
-        shown.plot(ax, kind=kind, scatter_kwargs=look, line_kwargs={"color": "0.4"})
+        PredictionErrorDisplay.from_predictions(truth, predicted, kind=kind, ax=ax, **look)
         ax.set(xlabel="predicted", ylabel=name)
         for axis in (ax.xaxis, ax.yaxis):  # scikit-learn's ticks are odd numbers
             axis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(5))

@@ -24,12 +24,9 @@ CHART_TITLES = {  # by the sign of K: negative, zero, positive
     EUCLIDEAN: ("Euclidean: the data",) * 3,
     "klein": ("Klein disc", "Cartesian", "gnomonic"),
     "conformal": ("Poincaré disc", "Cartesian / 2", "stereographic"),
-    "poincare": ("Poincaré disc", "", ""),
-    "half_space": ("Poincaré half-plane", "", ""),
-    "hemisphere": ("hemisphere", "", ""),
-    "hyperboloid": ("hyperboloid", "", ""),
-    "sphere": ("", "", "sphere"),
-}
+    "poincare": ("Poincaré disc",),
+    "half_space": ("Poincaré half-plane",),
+}  # of the others their name
 CLEARANCE = 1e-4  # margin at the end of a chart without points, relative to the chart's size
 FARTHEST = 1e3  # largest screen coordinate in half widths: a canvas computes in single precision
 FAR_OUT = 1e3  # where lines to infinity end
