@@ -9,8 +9,7 @@ from cayleyklein import CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, NotRepresentableError
 from cayleyklein.plotting import ChartDisplay, VoronoiDisplay
-from cayleyklein.plotting.shapes import COLORS
-from cayleyklein.plotting.style import REGION_TINT, tint
+from cayleyklein.plotting.shapes import COLORS, REGION_TINT, tint
 
 SHAPE = [[1.0, 0.3], [0.3, 0.8]]
 CURVATURES = [-1.0, -1e-6, 0.0, 1e-6, 1.0]

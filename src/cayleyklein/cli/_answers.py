@@ -288,10 +288,10 @@ def draw_scores(path: Path, truth: Any, found: Any, what: str) -> None:
     from matplotlib.figure import Figure
     from sklearn.metrics import ConfusionMatrixDisplay
 
-    from cayleyklein.plotting import style
+    from cayleyklein.plotting import shapes
 
     if what == "number":
-        figure = style.residuals_figure(truth, found)
+        figure = shapes.residuals_figure(truth, found)
     else:
         figure = Figure(figsize=(6, 5), layout="constrained")
         shown = {"ax": figure.add_subplot(), "cmap": "Blues", "xticks_rotation": "vertical"}

@@ -15,7 +15,7 @@ from cayleyklein.experiments import page as html
 from cayleyklein.experiments._statistics import Result, accuracy_text, score_name
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
-from cayleyklein.plotting import shapes, style
+from cayleyklein.plotting import shapes
 from cayleyklein.tables import TableEncoder
 
 GAINS = ("over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s", "predict, s", "K")
@@ -201,7 +201,7 @@ def dataset_pictures(
         drawn.append((f"{problem.name}: {RELIABILITY}", reliability_figure(results)))
     else:
         said = f"Predictions of auto for {some} of {problem.name}, each row left out."
-        drawn.append((said, style.residuals_figure(y, model.predict(None))))
+        drawn.append((said, shapes.residuals_figure(y, model.predict(None))))
     if curvature is not None:
         shown = plotting.CurvatureDisplay.from_estimate(curvature)
         said = f"How curved {problem.name} is: {curvature.verdict}. The likelihood over K; the band"
@@ -247,7 +247,7 @@ def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
     for row, result in enumerate(results):
         scores = [outcome[measure] for outcome in result["outcomes"]]
         is_better = result["is_better_than_knn"]
-        color, inside = (style.BLUE, style.BLUE) if is_better else ("black", "white")
+        color, inside = (shapes.BLUE, shapes.BLUE) if is_better else ("black", "white")
         ax.plot(scores, [row] * len(scores), "o", color="0.7", markersize=4)
         mean, error = result[measure], result["standard_error"]
         ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
@@ -257,7 +257,7 @@ def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
 
 
 def draw_losses(results: Sequence[Result], loss: str, name: str, ax: Any) -> None:
-    bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=style.BLUE)
+    bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=shapes.BLUE)
     ax.bar_label(bars, fmt="%.3g", padding=3)
     ax.set(xlabel=f"{name} (less is better)", ylim=(len(results) - 0.5, -0.5))
     ax.margins(x=0.2)
@@ -272,8 +272,8 @@ def reliability_figure(results: Sequence[Result]) -> Any:
     for ax, result in zip(panels, results, strict=False):
         n, confidence, accuracy = statistics.reliability(result)
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
-        ax.plot(confidence, accuracy, color=style.BLUE, linewidth=1)
-        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=style.BLUE, zorder=3)
+        ax.plot(confidence, accuracy, color=shapes.BLUE, linewidth=1)
+        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=shapes.BLUE, zorder=3)
         ax.set_title(result["title"], fontsize="medium")
         ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1), aspect="equal")
         ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))

@@ -15,8 +15,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS, space
 from cayleyklein.geometry.charts import EMBEDDED
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import outlines, style
-from cayleyklein.plotting.shapes import LIGHT, PADDING, Shape, chain
+from cayleyklein.plotting import outlines, shapes
 from cayleyklein.plotting.views import CHART_TITLES, EUCLIDEAN, Canvas, ChartView
 
 USUAL_CHARTS = (  # after the Euclidean and Klein's, for K = 0, K > 0 and K < 0
@@ -34,14 +33,10 @@ def _check_plane(diagram: CayleyKleinVoronoi) -> None:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VoronoiDisplay(style.PlaneDisplay):
+class VoronoiDisplay(shapes.PlaneDisplay):
     """A Voronoi diagram of the plane, of any order, labelled or not (paper, figures 5, 7 and 8).
 
     :meth:`plot` sets `ax_`, `figure_`, `edges_` (a LineCollection) and `cells_` (a PolyCollection).
-
-    Parameters
-    ----------
-    diagram : CayleyKleinVoronoi of the plane
 
     Examples
     --------
@@ -58,14 +53,7 @@ class VoronoiDisplay(style.PlaneDisplay):
 
     @classmethod
     def from_points(cls, points: ArrayLike, metric: CurvedMetric, **options: Any) -> Self:
-        """Compute the diagram.
-
-        Parameters
-        ----------
-        points : array-like of shape (n, 2), the generators
-        metric : CurvedMetric of the plane
-        **options : ``order``, ``labels`` and ``window`` of :class:`cayleyklein.CayleyKleinVoronoi`
-        """
+        """Compute the diagram of points (n, 2), as by :class:`cayleyklein.CayleyKleinVoronoi`."""
         return cls.from_diagram(CayleyKleinVoronoi(points, metric, **options))
 
     @classmethod
@@ -75,7 +63,7 @@ class VoronoiDisplay(style.PlaneDisplay):
         return cls(diagram=diagram)
 
     def plot(
-        self, ax: style.Axes | None = None, *, fill: bool = True, highlight: int | None = None,
+        self, ax: shapes.Axes | None = None, *, fill: bool = True, highlight: int | None = None,
         regions: bool = False, show_points: bool = True, **options: Any,
     ) -> Self:  # fmt: skip
         """Draw the cells, the points and the conic.
@@ -97,35 +85,35 @@ class VoronoiDisplay(style.PlaneDisplay):
         if regions and diagram.labels is None:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
         colors: list[Any] = ["none"] * n
-        ax = style.new_axes(ax)
+        ax = shapes.new_axes(ax)
         if fill and diagram.labels is not None:
-            tints = style.class_tints(len(diagram.classes))
+            tints = shapes.class_tints(len(diagram.classes))
             colors = [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
         if highlight is not None:
-            colors[highlight] = style.tint("#ffe14d", 0.8)
+            colors[highlight] = shapes.tint("#ffe14d", 0.8)
         cells = diagram.outlines()
         drawn = [color for cell, color in zip(cells, colors, strict=True) if len(cell)]
         # edges of the same colour close the hairlines that antialiasing leaves between cells
         look: Any = {"facecolors": drawn, "edgecolors": drawn, "linewidths": 0.5, "zorder": 0.5}
-        self.cells_ = style.draw_shape(ax, Shape("area", chain(cells)), **look)
+        self.cells_ = shapes.draw_shape(ax, shapes.Shape("area", shapes.chain(cells)), **look)
         edges = diagram.frontier() if regions else diagram.ridge_segments()[1]
         look = {"colors": "black", "linewidths": 1.4} if regions else {"colors": "0.35"}
-        self.edges_ = style.draw_lines(ax, edges, **(look | options))
+        self.edges_ = shapes.draw_lines(ax, edges, **(look | options))
         if show_points:
-            style.draw_points(ax, diagram.points, diagram.labels)
+            shapes.draw_points(ax, diagram.points, diagram.labels)
         if highlight is not None:
             generators = diagram.points[diagram.cell_generators[highlight]]
-            style.draw_points(ax, generators, color=LIGHT["elliptic"], s=40)
+            shapes.draw_points(ax, generators, color=shapes.LIGHT["elliptic"], s=40)
         domains = outlines.domains_of(diagram.metric)
         shown = outlines.edges_of(domains) if diagram.window is None else [diagram.window]
-        return self._finish(ax, domains, *shown, padding=PADDING if domains else 0.0)
+        return self._finish(ax, domains, *shown, padding=shapes.PADDING if domains else 0.0)
 
 
 class ChartPanel(NamedTuple):
     chart: str
     title: str
-    edges: tuple[Shape, ...]  # the far side of a surface first
-    others: tuple[Shape, ...]  # the points, and where the space ends
+    edges: tuple[shapes.Shape, ...]  # the far side of a surface first
+    others: tuple[shapes.Shape, ...]  # the points, and where the space ends
     bounds: Floats  # two corners
 
 
@@ -187,7 +175,7 @@ class ChartDisplay:
         checks.expect(len(names) > 0, "charts", charts, "a list of names")
         return cls(panels=[_panel(name, diagram) for name in names])
 
-    def plot(self, axes: Sequence[style.Axes] | None = None, **options: Any) -> Self:
+    def plot(self, axes: Sequence[shapes.Axes] | None = None, **options: Any) -> Self:
         """Draw each chart in axes of its own, with options of LineCollections for the edges."""
         n = len(self.panels)
         if axes is None:
@@ -199,15 +187,15 @@ class ChartDisplay:
         if len(axes) != n:
             raise InvalidInputError(f"Got {len(axes)} axes for {n} charts; give one for each.")
         with checks.about("axes"):
-            axes = [style.new_axes(ax) for ax in axes]  # raises for other objects
+            axes = [shapes.new_axes(ax) for ax in axes]  # raises for other objects
         for ax, panel in zip(axes, self.panels, strict=True):
             for shape in panel.edges:
-                style.draw_shape(ax, shape, **options)
+                shapes.draw_shape(ax, shape, **options)
             for shape in panel.others:
-                style.draw_shape(ax, shape)
+                shapes.draw_shape(ax, shape)
             letter = {EUCLIDEAN: "x", "klein": "w"}.get(panel.chart, "y")
             names = (f"${letter}_1$", f"${letter}_2$")
-            style.finish_axes(ax, panel.bounds, names, title=panel.title)
+            shapes.finish_axes(ax, panel.bounds, names, title=panel.title)
             if panel.chart in EMBEDDED:
                 ax.set_axis_off()  # a projection has no coordinates
         self.axes_, self.figure_ = axes, axes[0].figure
@@ -227,8 +215,8 @@ def _panel(chart: str, diagram: CayleyKleinVoronoi) -> ChartPanel:
         bounds = outlines.bounds_of(ends)
     edges, others = Canvas(view), Canvas(view)
     starts, stops = np.moveaxis(diagram.ridge_segments()[1], 1, 0)
-    edges.segments(starts, stops, style.BLUE, style.EDGE_WIDTH)
-    others.rim(style.DOMAIN_WIDTH if view.sign < 0 else style.EDGE_WIDTH)  # the conic is thick
+    edges.segments(starts, stops, shapes.BLUE, shapes.EDGE_WIDTH)
+    others.rim(shapes.DOMAIN_WIDTH if view.sign < 0 else shapes.EDGE_WIDTH)  # the conic is thick
     others.marks(diagram.points, "ink", 2.2)
     title = CHART_TITLES.get(chart, (chart,) * 3)[view.sign + 1]
     return ChartPanel(chart, title, edges.shapes(), others.shapes(), bounds)

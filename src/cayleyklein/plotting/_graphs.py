@@ -11,8 +11,7 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, expect
 from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.metrics.combined import Metric
-from cayleyklein.plotting import outlines, style
-from cayleyklein.plotting.shapes import GEOMETRY_COLORS
+from cayleyklein.plotting import outlines, shapes
 
 SCORES = {"numbers": "R² of each row by the others", "labels": "accuracy, each row by the others"}
 LEAST_GAIN = 0.02  # of a score that is worth a look: room above and below it
@@ -25,10 +24,6 @@ class CurvatureDisplay:
 
     :meth:`plot` sets `ax_`, `figure_`, `line_`, and `score_ax_`, the axes of the score of each row
     predicted from the others, on the right, or None.
-
-    Parameters
-    ----------
-    estimate : CurvatureEstimate
 
     Examples
     --------
@@ -48,26 +43,19 @@ class CurvatureDisplay:
 
     @classmethod
     def from_data(cls, X: ArrayLike, y: ArrayLike | None = None, **options: Any) -> Self:
-        """Estimate the curvature of data.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or (n, n) dissimilarities
-        y : array-like of shape (n,), optional
-        **options : options of :func:`~cayleyklein.estimate_curvature`
-        """
+        """Estimate the curvature of data, as by :func:`~cayleyklein.estimate_curvature`."""
         return cls(estimate=estimate_curvature(X, y, **options))
 
-    def plot(self, ax: style.Axes | None = None, **options: Any) -> Self:
+    def plot(self, ax: shapes.Axes | None = None, **options: Any) -> Self:
         """Draw the profile, in new axes or in given ones, with options of ``Axes.plot``."""
-        found, ax = self.estimate, style.new_axes(ax)
+        found, ax = self.estimate, shapes.new_axes(ax)
         K, value = found.profile.curvature, found.profile.log_likelihood
         value = value - value.max()
         low, high = np.clip(found.interval, K.min(), K.max())
         geometry = "elliptic" if found.curvature > 0 else "hyperbolic"
-        color = GEOMETRY_COLORS[geometry if found.p_value <= 1 - found.level else "flat"]
+        color = shapes.GEOMETRY_COLORS[geometry if found.p_value <= 1 - found.level else "flat"]
         ax.axvspan(low, high, color=color, alpha=0.15, linewidth=0, label=f"{found.level:.0%} of K")
-        ax.axvline(0.0, color="black", linewidth=style.EDGE_WIDTH, label="flat")
+        ax.axvline(0.0, color="black", linewidth=shapes.EDGE_WIDTH, label="flat")
         look = {"color": color, "marker": ".", "label": "log likelihood"} | options
         self.line_ = ax.plot(K, value, **look)[0]
         ax.plot([found.curvature], [0.0], "o", color=color)
@@ -143,11 +131,11 @@ class FeatureWeightsDisplay:
         metric, rows, names = outlines.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, **({"feature_names": names} | options))
 
-    def plot(self, ax: style.Axes | None = None, *, top: int = 20, **options: Any) -> Self:
+    def plot(self, ax: shapes.Axes | None = None, *, top: int = 20, **options: Any) -> Self:
         """Draw the largest weights, `top` of them, with options of ``Axes.barh``."""
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
-        ax, d = style.new_axes(ax), len(self.weights)
-        look = {"color": style.BLUE, "tick_label": [str(self.names[i]) for i in order]} | options
+        ax, d = shapes.new_axes(ax), len(self.weights)
+        look = {"color": shapes.BLUE, "tick_label": [str(self.names[i]) for i in order]} | options
         self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], **look)
         ax.invert_yaxis()
         ax.set_xlim(left=0)

@@ -19,20 +19,16 @@ from cayleyklein.geometry import Ellipsoid
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
-from cayleyklein.plotting import outlines, style
+from cayleyklein.plotting import outlines, shapes
 from cayleyklein.plotting._plane import BallDisplay
-from cayleyklein.plotting.shapes import GEOMETRY_COLORS, Shape, chain, number, unit_circle
 
 EDGE_POINTS, EDGE_COLOR = 64, "0.6"  # of the edges of a map
 BEHIND = 0.2  # opacity of the far side of a globe
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DecisionBoundaryDisplay(style.PlaneDisplay):
-    """Decision regions of any classifier, by its predictions on a grid.
-
-    The exact regions of nearest neighbours in the plane are drawn by :class:`VoronoiDisplay`, with
-    ``regions=True``.
+class DecisionBoundaryDisplay(shapes.PlaneDisplay):
+    """Decision regions of any classifier on a grid; :class:`VoronoiDisplay` has exact ones.
 
     Parameters
     ----------
@@ -60,7 +56,7 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
     bounds: Floats
     X: Floats | None = None
     y: AnyArray | None = None
-    names: Sequence[str] = style.NAMES
+    names: Sequence[str] = shapes.NAMES
     domains: Sequence[Ellipsoid] = ()
 
     @classmethod
@@ -124,13 +120,13 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
             names=section.names, domains=conics,
         )  # fmt: skip
 
-    def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
+    def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw the regions, their frontier, with options of ``Axes.contour``, and the rows.
 
         The axes are new unless given; `legend` says whether to name the classes.
         """
-        ax, n, (low, high) = style.new_axes(ax), len(self.regions), self.bounds
-        tints = [*style.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
+        ax, n, (low, high) = shapes.new_axes(ax), len(self.regions), self.bounds
+        tints = [*shapes.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
         half = (high - low) / (n - 1) / 2
         extent: Any = np.stack([low - half, high + half]).T.ravel()
         look: Any = {"origin": "lower", "interpolation": "nearest", "extent": extent}
@@ -142,14 +138,14 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
             if not side.all():
                 ax.contour(x, y, side, levels=[0.5], **look)
         if self.X is not None:
-            style.draw_points(ax, self.X, self.y, self.classes)
+            shapes.draw_points(ax, self.X, self.y, self.classes)
         legend = legend and self.X is not None and self.y is not None
         look = {"names": self.names, "padding": 0.0, "legend": legend}
         return self._finish(ax, self.domains, self.bounds, **look)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MetricDisplay(style.PlaneDisplay):
+class MetricDisplay(shapes.PlaneDisplay):
     """A metric of the plane, or a plane section of one: its domain, equal balls, and K.
 
     Balls of one radius are on a lattice over the data; their size and shape show the metric.
@@ -177,19 +173,15 @@ class MetricDisplay(style.PlaneDisplay):
     balls: BallDisplay
     X: Floats | None = None
     y: AnyArray | None = None
-    names: Sequence[str] = style.NAMES
+    names: Sequence[str] = shapes.NAMES
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, **options: Any
     ) -> Self:
-        """Show the metric of a fitted learner over its data.
+        """Show the metric of a fitted learner over its data, with options of :meth:`from_metric`.
 
-        Parameters
-        ----------
-        estimator : fitted CurvedLMNN or MMC, or Pipeline with one, whose first steps transform X
-        X, y : array-like of shape (n, d) and (n,), rows to show and their classes, y optional
-        **options : ``features``, ``feature_names``, ``radius``, ``lattice`` of :meth:`from_metric`
+        The estimator may be a Pipeline, whose steps before the learner are applied to X.
         """
         metric, rows, names = outlines.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, y, **({"feature_names": names} | options))
@@ -226,16 +218,16 @@ class MetricDisplay(style.PlaneDisplay):
         balls = BallDisplay.from_metric(plane, centers, size)
         return cls(metric=plane, balls=balls, X=shown, y=classes, names=section.names)
 
-    def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
+    def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw the balls, the domain, and the rows, with options of ``Axes.scatter``.
 
         The axes are new unless given; `legend` says whether to name the classes.
         """
-        ax = style.new_axes(ax)
-        for shape in self.balls._shapes(GEOMETRY_COLORS[self.metric.geometry], 0.1, 0.8):
-            style.draw_shape(ax, shape)
+        ax = shapes.new_axes(ax)
+        for shape in self.balls._shapes(shapes.GEOMETRY_COLORS[self.metric.geometry], 0.1, 0.8):
+            shapes.draw_shape(ax, shape)
         if self.X is not None:
-            style.draw_points(ax, self.X, self.y, **({"s": 14} | options))
+            shapes.draw_points(ax, self.X, self.y, **({"s": 14} | options))
         domains = outlines.domains_of(self.metric)
         balls = compress(self.balls.outlines, self.balls.closed)
         near = outlines.bounds_of(self.balls.centers, *(balls if self.X is None else [self.X]))
@@ -243,19 +235,19 @@ class MetricDisplay(style.PlaneDisplay):
         distant = np.ptp(far, axis=0).max() > 3 * np.ptp(near, axis=0).max()
         if distant:  # the domain is drawn in a corner
             corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
-            style.draw_domains(corner, domains)
+            shapes.draw_domains(corner, domains)
             patches = checks.require("matplotlib.patches", "plot")
             corner.add_patch(patches.Rectangle(near[0], *np.ptp(near, axis=0), fill=False, lw=0.8))
             corner.set(xticks=[], yticks=[], frame_on=False)
-            style.finish_axes(corner, far, ("", ""))
-        K = ", ".join(number(part.curvature, 3) for part, _ in terms_of(self.metric))
+            shapes.finish_axes(corner, far, ("", ""))
+        K = ", ".join(shapes.number(part.curvature, 3) for part, _ in terms_of(self.metric))
         title = f"{self.metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"
         look: Any = {"names": self.names, "title": title, "legend": legend and self.y is not None}
         return self._finish(ax, domains, near if distant else far, **look)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MapDisplay(style.PlaneDisplay):
+class MapDisplay(shapes.PlaneDisplay):
     """The points of a CurvedMDS: in Poincaré's disc, in the plane or on a globe, by the sign of K.
 
     Parameters
@@ -313,9 +305,8 @@ class MapDisplay(style.PlaneDisplay):
             said = f"edges must hold row numbers from 0 to {n - 1}"
             raise InvalidInputError(f"{said}{checks.at_index(bad)}.")
         K, metric = estimator.curvature_, estimator.metric_
-        place, t = estimator.embedding_, np.linspace(0, 1, EDGE_POINTS)[:, None]
-        if K > 0 and estimator.sphere_ is not None:
-            place = estimator.sphere_
+        place = estimator.embedding_ if estimator.sphere_ is None else estimator.sphere_
+        t = np.linspace(0, 1, EDGE_POINTS)[:, None]
 
         def image(x: Floats) -> Floats:
             if K > 0:
@@ -327,22 +318,22 @@ class MapDisplay(style.PlaneDisplay):
         classes = None if y is None else np.asarray(y)
         return cls(points=image(place), curvature=K, edges=paths, y=classes, names=names)
 
-    def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
+    def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw the map, with options of ``Axes.scatter`` for the points.
 
         The axes are new unless given; `legend` says whether to name the classes.
         """
-        ax, on_globe, flat = style.new_axes(ax), self.curvature > 0, self.points[:, :2]
+        ax, on_globe, flat = shapes.new_axes(ax), self.curvature > 0, self.points[:, :2]
         front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)
         for far, alpha in ((True, BEHIND), (False, 1.0)):
             shown = (np.where((e[:, -1:] < 0) == far, e, np.nan) for e in self.edges)
             paths = [e[:, :2] for e in (shown if on_globe else () if far else self.edges)]
-            style.draw_shape(ax, Shape("line", chain(paths), EDGE_COLOR, alpha=alpha))
+            shapes.draw_lines(ax, paths, colors=EDGE_COLOR, linewidths=1.0, alpha=alpha)
         classes = None if self.y is None else np.unique(self.y)
         for some, sight in ((~front, {"alpha": BEHIND, "label": None}), (front, {})):
             if some.any():
                 mine = None if self.y is None else self.y[some]
-                style.draw_points(ax, flat[some], mine, classes, **({"s": 18} | options | sight))
+                shapes.draw_points(ax, flat[some], mine, classes, **({"s": 18} | options | sight))
         look: Any = {"textcoords": "offset points", "fontsize": "x-small", "zorder": 5}
         for point, name, seen in zip(flat, self.names or (), front, strict=False):
             if seen:
@@ -350,11 +341,12 @@ class MapDisplay(style.PlaneDisplay):
                 ax.annotate(name, point, (2 * side, 2), ha="left" if side > 0 else "right", **look)
         domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
         if on_globe:  # thin: a globe goes on behind its rim
-            style.draw_shape(ax, Shape("line", unit_circle(257), "soft"))
-            style.draw_shape(ax, Shape("area", unit_circle(257), "soft", alpha=0.08), zorder=0)
+            ball = shapes.Shape("area", shapes.unit_circle(257), "soft", alpha=0.08)
+            shapes.draw_shape(ax, ball, zorder=0)
+            shapes.draw_shape(ax, ball._replace(kind="line", alpha=1.0))
             ax.set_axis_off()
         kind = "globe" if on_globe else "Poincaré disc" if self.curvature else "plane"
         look = {"names": ("$y_1$", "$y_2$"), "legend": legend and self.y is not None}
-        look["title"] = f"{kind}, $K$ = {number(self.curvature, 3)}"
+        look["title"] = f"{kind}, $K$ = {shapes.number(self.curvature, 3)}"
         bounds = outlines.edges_of(domains) or [flat]
         return self._finish(ax, () if on_globe else domains, *bounds, **look)

@@ -15,12 +15,11 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, constructions, cross_ratio, space
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
-from cayleyklein.plotting import outlines, style
-from cayleyklein.plotting.shapes import GEOMETRY_COLORS, NOTHING, Shape, chain
+from cayleyklein.plotting import outlines, shapes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BallDisplay(style.PlaneDisplay):
+class BallDisplay(shapes.PlaneDisplay):
     """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
 
     Elliptic balls are red, hyperbolic green, Mahalanobis violet, mixed brown and those of a product
@@ -78,7 +77,7 @@ class BallDisplay(style.PlaneDisplay):
         return cls(centers=centers, radii=radii, outlines=paths, closed=closed, metric=metric)
 
     def plot(
-        self, ax: style.Axes | None = None, *, color: str | None = None, fill: float = 0.15,
+        self, ax: shapes.Axes | None = None, *, color: str | None = None, fill: float = 0.15,
         show_centers: bool = True, **options: Any,
     ) -> Self:  # fmt: skip
         """Draw the balls.
@@ -91,28 +90,27 @@ class BallDisplay(style.PlaneDisplay):
         show_centers : bool, whether to draw the centres, default=True
         **options : options of the outlines, a LineCollection, such as its label in a legend
         """
-        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else color
+        shade = shapes.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
         inside, lines = self._shapes(shade, checks.as_real(fill, "fill", "[0, 1]"))
-        ax = style.new_axes(ax)
-        self.fill_, self.lines_ = (
-            style.draw_shape(ax, inside),
-            style.draw_shape(ax, lines, **options),
-        )
+        ax = shapes.new_axes(ax)
+        self.fill_ = shapes.draw_shape(ax, inside)
+        self.lines_ = shapes.draw_shape(ax, lines, **options)
         if show_centers:
-            style.draw_points(ax, self.centers, color=shade, s=12)
+            shapes.draw_points(ax, self.centers, color=shade, s=12)
         domains = outlines.domains_of(self.metric)
         shown = (self.centers, *compress(self.outlines, self.closed), *outlines.edges_of(domains))
         return self._finish(ax, domains, *shown)
 
-    def _shapes(self, color: str, fill: float, width: float = 1.2) -> tuple[Shape, Shape]:
+    def _shapes(self, color: str, fill: float, width: float = 1.2) -> list[shapes.Shape]:
         spheres = zip(self.outlines, self.closed, strict=True)
-        lines = chain(np.concatenate([path, path[: int(whole)]]) for path, whole in spheres)
-        inside = Shape("area", chain(compress(self.outlines, self.closed)), color, alpha=fill)
-        return inside, Shape("line", lines, color, width)
+        lines = (np.concatenate([path, path[: int(whole)]]) for path, whole in spheres)
+        inside = shapes.chain(compress(self.outlines, self.closed))
+        edge = shapes.Shape("line", shapes.chain(lines), color, width)
+        return [shapes.Shape("area", inside, color, alpha=fill), edge]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GeodesicDisplay(style.PlaneDisplay):
+class GeodesicDisplay(shapes.PlaneDisplay):
     """Geodesics of a metric of the plane, with marks at equal distances, or whole lines.
 
     :meth:`plot` sets `ax_`, `figure_` and `lines_`, a LineCollection.
@@ -165,22 +163,22 @@ class GeodesicDisplay(style.PlaneDisplay):
         single = np.ndim(line.offset) == 0
         checks.expect(single, "line", line, "one Hyperplane; make a display of each")
         path = outlines.line_path(metric, line, 2)
-        return cls(paths=[path], marks=NOTHING, domains=outlines.domains_of(metric))
+        return cls(paths=[path], marks=shapes.NOTHING, domains=outlines.domains_of(metric))
 
-    def plot(self, ax: style.Axes | None = None, *, color: str = "black", **options: Any) -> Self:
+    def plot(self, ax: shapes.Axes | None = None, *, color: str = "black", **options: Any) -> Self:
         """Draw lines and marks of a colour, in new axes unless given.
 
         Options are those of the lines, a LineCollection, such as its label in a legend.
         """
-        ax = style.new_axes(ax)
+        ax = shapes.new_axes(ax)
         look = {"colors": color, "linewidths": 1.2} | options
-        self.lines_ = style.draw_lines(ax, self.paths, **look)
-        style.draw_points(ax, self.marks, color=color)
+        self.lines_ = shapes.draw_lines(ax, self.paths, **look)
+        shapes.draw_points(ax, self.marks, color=color)
         return self._finish(ax, self.domains, self.marks, *outlines.edges_of(self.domains))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CrossRatioDisplay(style.PlaneDisplay):
+class CrossRatioDisplay(shapes.PlaneDisplay):
     """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
 
     :meth:`plot` sets `ax_`, `figure_` and `texts_`, the names.
@@ -230,7 +228,7 @@ class CrossRatioDisplay(style.PlaneDisplay):
         return replace(display, distance=distance, domains=outlines.domains_of(metric))
 
     def plot(
-        self, ax: style.Axes | None = None, *, labels: Sequence[str] = ("p", "q", "P", "Q"),
+        self, ax: shapes.Axes | None = None, *, labels: Sequence[str] = ("p", "q", "P", "Q"),
         title: bool = True, **options: Any,
     ) -> Self:  # fmt: skip
         """Draw the line with its points and, in the title, their cross-ratio.
@@ -244,16 +242,16 @@ class CrossRatioDisplay(style.PlaneDisplay):
         """
         names = checks.as_texts(labels, "labels")
         checks.expect(len(names) == len(self.points), "labels", labels, "four names")
-        ax = style.new_axes(ax)
+        ax = shapes.new_axes(ax)
         start, end = self.points[2:]
         along = (end - start) / math.dist(start, end)
         t = (self.points - start) @ along
         ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * 0.08 * np.ptp(t)
         line = start + ends[:, None] * along
-        style.draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | options))
-        style.draw_points(ax, self.points[:2], color=style.BLUE, s=30)
+        shapes.draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | options))
+        shapes.draw_points(ax, self.points[:2], color=shapes.BLUE, s=30)
         hollow: Any = {"color": "white", "edgecolors": "black", "linewidths": 1, "s": 30}
-        style.draw_points(ax, self.points[2:], **hollow)
+        shapes.draw_points(ax, self.points[2:], **hollow)
         across = np.array([-along[1], along[0]]) * (1 if along[0] >= 0 else -1)
         shifts = np.tile(11 * across, (4, 1))
         for domain in self.domains:  # P and Q are named outside, where the conic recedes

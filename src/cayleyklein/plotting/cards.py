@@ -20,8 +20,7 @@ from cayleyklein.plotting.shapes import Shape, chain, number
 Facts = list[tuple[str, str]]
 
 METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240  # pixels along the longer side
-LATTICE = 5
-OUTLINE_POINTS = 48
+LATTICE, OUTLINE_POINTS = 5, 48  # balls along a side, and points on each
 MOST_ROWS, MOST_BARS = 1000, 5  # rows to compute feature weights from, and bars to show them
 LONGEST_NAME = 22  # characters of the name of a bar
 MOST_CELLS = 2000  # a picture of more cells would be large, and grey

@@ -173,9 +173,8 @@ def sample_segments(view: ChartView, starts: Floats, ends: Floats) -> Floats:
 
 
 def sample_boundaries(view: ChartView, boundaries: list[Boundary]) -> Loops:
-    sizes = [len(boundary.starts) for boundary in boundaries]
     starts, ends, angles = (np.concatenate(parts) for parts in zip(*boundaries, strict=True))
-    cell = np.repeat(np.arange(len(boundaries)), sizes)
+    cell = np.repeat(np.arange(len(boundaries)), [len(part.starts) for part in boundaries])
     arc = ~np.isnan(angles[:, 0])
     first = np.where(arc, np.floor(angles[:, 0] / ARC_STEP) + 1, 0)
     inner = np.where(arc, np.ceil(angles[:, 1] / ARC_STEP) - first, 0)
@@ -295,7 +294,8 @@ class Canvas:
         self._front.append(shape)
 
     def areas(self, seen: tuple[Loops, Loops], which: Bools, color: str, alpha: float) -> None:
-        self._both("area", [loops.of(which) for loops in seen], color, alpha)
+        area = Shape("area", NOTHING, color, alpha=alpha)
+        self._both([loops.of(which) for loops in seen], area)
 
     def rings(self, x: Floats, color: str, alpha: float) -> None:
         """Fill polygons (m, n, 2) of equally many corners."""
@@ -303,13 +303,11 @@ class Canvas:
         self.areas(see_loops(self.view, loops), np.ones(len(x), dtype=bool), color, alpha)
 
     def line(self, path: Floats, hue: str, width: float, dash: Dash = (), alpha: float = 1) -> None:
-        self._both("line", see_path(self.view, path), hue, alpha, size=width, dash=dash)
+        self._both(see_path(self.view, path), Shape("line", NOTHING, hue, width, dash, alpha))
 
-    def _both(
-        self, kind: str, seen: Sequence[Floats], color: str, alpha: float, **look: Any
-    ) -> None:
-        self._front.append(Shape(kind, seen[0], color, alpha=alpha, **look))
-        self._back.append(Shape(kind, seen[1], color, alpha=FAR_SIDE_OPACITY * alpha, **look))
+    def _both(self, seen: Sequence[Floats], shape: Shape) -> None:
+        self._front.append(shape._replace(xy=seen[0]))
+        self._back.append(shape._replace(xy=seen[1], alpha=FAR_SIDE_OPACITY * shape.alpha))
 
     def segments(self, starts: Floats, ends: Floats, *look: Any, **more: Any) -> None:
         self.line(sample_segments(self.view, starts, ends), *look, **more)
