@@ -18,9 +18,8 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, shapes
 from cayleyklein.plotting.views import CHART_TITLES, EUCLIDEAN, Canvas, ChartView
 
-USUAL_CHARTS = (  # after the Euclidean and Klein's, for K = 0, K > 0 and K < 0
-    (), ("conformal", "sphere"), ("conformal", "half_space", "hemisphere"),
-)  # fmt: skip
+# after the Euclidean and Klein's, for K = 0, K > 0 and K < 0
+USUAL_CHARTS = ((), ("conformal", "sphere"), ("conformal", "half_space", "hemisphere"))
 CAMERA = (30.0, 35.0)  # turn and tilt, in degrees
 
 

@@ -47,7 +47,7 @@ class CurvatureDisplay:
         return cls(estimate=estimate_curvature(X, y, **options))
 
     def plot(self, ax: shapes.Axes | None = None, **options: Any) -> Self:
-        """Draw the profile, in new axes or in given ones, with options of ``Axes.plot``."""
+        """Draw the profile, in new axes by default, with options of ``Axes.plot``."""
         found, ax = self.estimate, shapes.new_axes(ax)
         K, value = found.profile.curvature, found.profile.log_likelihood
         value = value - value.max()

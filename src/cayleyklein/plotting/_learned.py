@@ -69,11 +69,9 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        estimator : classifier
-            Any fitted object whose ``predict`` returns classes. When it, or a step of a pipeline,
-            has a hyperbolic metric, the picture is blank outside its domain.
-        X : array-like or data frame of pandas or polars, of shape (n, d)
-            Rows to show, projected to the plane. The estimator gets a table like it.
+        estimator : any fitted object whose ``predict`` returns classes
+            Outside the domain of its metric, or of that of a step, the picture is blank.
+        X : array-like of shape (n, d), or a data frame, which the estimator then gets, too
         y : array-like of shape (n,), their classes, optional
         features : pair of int or str, "pca" or None
             The plane: two columns, with the others at the mean of X, or the principal plane of the
@@ -121,10 +119,7 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         )  # fmt: skip
 
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
-        """Draw the regions, their frontier, with options of ``Axes.contour``, and the rows.
-
-        The axes are new unless given; `legend` says whether to name the classes.
-        """
+        """Draw regions, rows and a legend, in new axes by default; options are the contours'."""
         ax, n, (low, high) = shapes.new_axes(ax), len(self.regions), self.bounds
         tints = [*shapes.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
         half = (high - low) / (n - 1) / 2
@@ -219,10 +214,7 @@ class MetricDisplay(shapes.PlaneDisplay):
         return cls(metric=plane, balls=balls, X=shown, y=classes, names=section.names)
 
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
-        """Draw the balls, the domain, and the rows, with options of ``Axes.scatter``.
-
-        The axes are new unless given; `legend` says whether to name the classes.
-        """
+        """Draw balls, rows and a legend, in new axes by default; options are the scatter's."""
         ax = shapes.new_axes(ax)
         for shape in self.balls._shapes(shapes.GEOMETRY_COLORS[self.metric.geometry], 0.1, 0.8):
             shapes.draw_shape(ax, shape)
@@ -252,9 +244,8 @@ class MapDisplay(shapes.PlaneDisplay):
 
     Parameters
     ----------
-    points : ndarray of shape (n, 2) or (n, 3)
-        In Poincaré's unit disc (K < 0), in the plane (K = 0), or unit vectors, whose third
-        coordinate is towards the viewer (K > 0).
+    points : ndarray of shape (n, 2), or (n, 3) for K > 0
+        In Poincaré's unit disc or the plane, or unit vectors, the third axis towards the viewer.
     curvature : float, K, whose sign chooses the picture
     edges : list of ndarray, paths in the same coordinates, default=()
     y, names : ndarray of shape (n,) and sequence of n str, classes and names, optional
@@ -319,10 +310,7 @@ class MapDisplay(shapes.PlaneDisplay):
         return cls(points=image(place), curvature=K, edges=paths, y=classes, names=names)
 
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
-        """Draw the map, with options of ``Axes.scatter`` for the points.
-
-        The axes are new unless given; `legend` says whether to name the classes.
-        """
+        """Draw the map and a legend, in new axes by default; options are the scatter's."""
         ax, on_globe, flat = shapes.new_axes(ax), self.curvature > 0, self.points[:, :2]
         front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)
         for far, alpha in ((True, BEHIND), (False, 1.0)):

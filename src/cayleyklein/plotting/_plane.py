@@ -160,16 +160,12 @@ class GeodesicDisplay(shapes.PlaneDisplay):
         """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain."""
         space.as_space(metric)
         checks.expect(isinstance(line, Hyperplane), "line", line, "a Hyperplane")
-        single = np.ndim(line.offset) == 0
-        checks.expect(single, "line", line, "one Hyperplane; make a display of each")
+        checks.expect(np.ndim(line.offset) == 0, "line", line, "one line; make a display of each")
         path = outlines.line_path(metric, line, 2)
         return cls(paths=[path], marks=shapes.NOTHING, domains=outlines.domains_of(metric))
 
     def plot(self, ax: shapes.Axes | None = None, *, color: str = "black", **options: Any) -> Self:
-        """Draw lines and marks of a colour, in new axes unless given.
-
-        Options are those of the lines, a LineCollection, such as its label in a legend.
-        """
+        """Draw lines and marks of a colour, in new axes by default; options are the lines'."""
         ax = shapes.new_axes(ax)
         look = {"colors": color, "linewidths": 1.2} | options
         self.lines_ = shapes.draw_lines(ax, self.paths, **look)

@@ -73,9 +73,7 @@ def column_names(names: Any, d: int, X: Any = None) -> list[str]:
     return texts
 
 
-def choose_section(
-    metric: Metric, X: Floats | None, features: Any, names: Sequence[str] | None = None
-) -> Section:
+def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any = None) -> Section:
     """Return the plane of two columns, or the principal plane ("pca"), through the mean of X."""
     # without rows: through the centre of the metric; its principal plane holds the longest axes
     d, part = metric.dimension, first_term(metric)
@@ -102,9 +100,7 @@ def choose_section(
     return Section(origin, basis, basis.T, (names[i], names[j]))
 
 
-def rows_and_labels(
-    X: ArrayLike, y: ArrayLike | None, d: int | None = None
-) -> tuple[Floats, AnyArray | None]:
+def rows_and_labels(X: ArrayLike, y: Any, d: int | None = None) -> tuple[Floats, AnyArray | None]:
     rows = as_points(X, "X", d, ndim=2)
     refuse_huge(rows, "X")
     if y is None:
@@ -141,7 +137,7 @@ def shown_metric(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | N
     metric, rows = find_metric(estimator, X)
     if metric is None:
         advice = "pass a fitted learner such as CurvedLMNN, or a fitted pipeline that holds one."
-        raise InvalidInputError(f"The {type(estimator).__name__} has no metric: {advice}")
+        raise InvalidInputError(f"estimator, a {type(estimator).__name__}, has no metric: {advice}")
     names = getattr(estimator, "feature_names_in_", ())
     return metric, rows, names if len(names) == metric.dimension else None
 
@@ -238,8 +234,7 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
     normal, offset = np.asarray(line.normal, float), float(line.offset)
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
     foot = metric.center - normal * (normal @ metric.center + offset) / (normal @ normal)
-    domain = metric.domain
-    if domain is None:
+    if metric.domain is None:
         angle = np.linspace(-1, 1, n) * (math.pi / 2 - HORIZON)
         scale = 1 / (metric._unit * np.linalg.norm(metric.factor @ along))
         return np.asarray(foot + scale * np.tan(angle)[:, None] * along)

@@ -97,8 +97,7 @@ class ChartView:
         return self._project(flat * self.scale)
 
     def _chart(self, x: Floats) -> Floats:
-        inside = outlines.inset(self.domain, x)
-        return np.asarray(self.metric.to_chart(inside, self.name), dtype=float)
+        return np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), self.name), float)
 
     def _project(self, y: Floats) -> Floats:
         if self._camera is None:
