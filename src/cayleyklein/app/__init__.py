@@ -27,25 +27,15 @@ def explore(
     Parameters
     ----------
     port : int, default=5006
-        0 takes a free one.
+        0 takes a free one; one that is taken raises an error.
     host : str, default="127.0.0.1"
         Address to listen on: this computer only, or ``"0.0.0.0"`` for every network it is on, where
-        anybody who reaches the port may use the page.
+        anybody who reaches the port may use the page, as a warning says.
     browser : bool, default=True
         Whether to open the page in a browser.
     on_start : callable, optional
         Called with the page's address once it is served; for a host that is every network, with
         each address that works.
-
-    Warns
-    -----
-    UserWarning
-        When others can reach the page.
-
-    Raises
-    ------
-    InvalidInputError
-        When the port is taken or the address cannot be listened on.
 
     Examples
     --------

@@ -22,7 +22,6 @@ from cayleyklein.plotting import shapes
 SIZE = 720  # width and height of a picture in pixels
 PAGE_BYTES = 3_000_000  # size of an offline page; frames that are larger leave room for fewer
 MOST_FRAMES, FEWEST_FRAMES = 41, 3
-TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
 
 
 def draw_plane(
@@ -36,14 +35,12 @@ def draw_plane(
     Parameters
     ----------
     points : array-like of shape (n, 2)
-    metric : CurvedMetric
-        Of the plane.
+    metric : CurvedMetric of the plane
     labels : sequence of n int, optional
         Classes, from 0 to 19.
     chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
-        The view.
     second : str, default=""
-        Another view, drawn beside the first.
+        Another chart, drawn beside the first.
     shown : collection of str, default=("cells",)
         Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls",
         "conic" and "power".
@@ -102,14 +99,12 @@ def plane_svg(state: PlaneState, theme: str = "light") -> str:
 
 def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
     """Return the description and the elements of the views, one beside the other."""
-    drafter, said, drawn = Drafter(state), [], []
-    for i, chart in enumerate(state.charts):
-        scene = drafter.scene(chart)
-        said.append(scene.description)
+    drafter, drawn = Drafter(state), ""
+    scenes = [drafter.scene(chart) for chart in state.charts]
+    for i, scene in enumerate(scenes):  # a nested picture cuts off what is beyond its view
         inner = shapes.elements(scene.shapes, scene.view.window, SIZE, shapes.PALETTE[theme])
-        # a nested picture cuts off what is beyond its view
-        drawn.append(f'<svg x="{i * SIZE}" width="{SIZE}" height="{SIZE}">{inner}</svg>')
-    return " | ".join(said), "".join(drawn)
+        drawn += f'<svg x="{i * SIZE}" width="{SIZE}" height="{SIZE}">{inner}</svg>'
+    return " | ".join(scene.description for scene in scenes), drawn
 
 
 def points_csv(state: PlaneState, theme: str = "light") -> str:
@@ -150,7 +145,6 @@ Path("plane.svg").write_text(picture, encoding="utf-8")
 
 
 def plane_json(state: PlaneState, theme: str = "light") -> str:
-    """Return the state in parts, and each object with where it is made from and its measures."""
     made = Drafter(state).construction
     objects = [figure._asdict() | {"measure": made.measure(figure)} for figure in state.objects]
     parts = {field.name: getattr(state, field.name) for field in fields(state)}
@@ -166,10 +160,10 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
     frames = {state.curvature: frame(state.curvature)}
     count = PAGE_BYTES // len(frames[state.curvature])
     steps = np.linspace(-1, 1, (min(max(count, FEWEST_FRAMES), MOST_FRAMES) - 1) // 2 * 2 + 1)
-    for K in steps.round(2).tolist():
-        frames.setdefault(K + 0.0, frame(K + 0.0))
+    frames |= {K: frame(K) for K in (steps.round(2) + 0.0).tolist() if K not in frames}
     curvatures = sorted(frames)
-    return Template(TEMPLATE.read_text("utf-8")).substitute(
+    template = (Path(__file__).parent / "templates" / "offline.html").read_text("utf-8")
+    return Template(template).substitute(
         shapes.PALETTE[theme], version=__version__, size=SIZE, value=f"{state.curvature:.2f}",
         width=SIZE * len(state.charts),
         title=escape(describe(state, View(state.metric, state.chart))),

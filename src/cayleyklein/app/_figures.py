@@ -281,7 +281,6 @@ class Construction:
         return np.asarray(self.metric.exp(x, steps))
 
     def nearest(self, spot: Floats, view: View, reach: float, needed: str) -> str | None:
-        """Return the name of the point or the line that is nearest to a place on the screen."""
         best, least = None, reach
         for figure in self.figures:
             place = self.places[figure.name]
@@ -319,7 +318,6 @@ def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
 
 
 def _sides_cross(p: Floats, q: Floats) -> bool:
-    """Say whether two sides that are not neighbours have a point in common."""
     along, n = (q - p)[:, None], len(p)
 
     def sides(x: Floats) -> Floats:  # of x[j] seen along side i
@@ -332,7 +330,6 @@ def _sides_cross(p: Floats, q: Floats) -> bool:
 
 
 def check_sheet(index: int, made: Construction, answer: str) -> tuple[bool, str]:
-    """Return whether a worksheet is solved, and what is said to it."""
     key, numbers = CHECKS[index](made, answer)
     said = SHEETS[index]["answers"][key].format(K=made.metric.curvature, **numbers)
     return key == "right", said.replace("= -", "= \N{MINUS SIGN}")

@@ -28,11 +28,9 @@ TEST_PART = 0.3
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
 PANEL_NAMES = {"before": "Plain k-NN, nothing learned", "flat": "Flat metric, learned"}
 PANEL_NAMES["curved"] = "Curved metric, learned"
-ESTIMATOR_KINDS: dict[tuple[str, bool], Any] = {  # by model, and whether numbers are predicted
-    ("neighbors", False): CurvedKNeighborsClassifier,
-    ("neighbors", True): CurvedKNeighborsRegressor,
-    ("kernel", False): CurvedKernelClassifier,
-    ("kernel", True): CurvedKernelRegressor,
+ESTIMATOR_KINDS: dict[str, tuple[Any, Any]] = {  # of classes, and of numbers
+    "neighbors": (CurvedKNeighborsClassifier, CurvedKNeighborsRegressor),
+    "kernel": (CurvedKernelClassifier, CurvedKernelRegressor),
 }
 N_PARTS = {"auto": 3, "product": 3, "mixed": 2}  # metrics that are learned one after the other
 N_PASSES = 4
@@ -59,7 +57,7 @@ class FitTask(NamedTuple):
 
 
 def make_estimator(task: FitTask, **given: Any) -> Any:
-    kind = ESTIMATOR_KINDS[task.model, task.table.is_regression]
+    kind = ESTIMATOR_KINDS[task.model][task.table.is_regression]
     return kind(n_neighbors=task.n_neighbors, **given)
 
 
@@ -296,17 +294,15 @@ class _Bench:
         lines, planes, shown = [], [], self.rows.shown
         pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
         for part, _ in () if _of_ranks(model) else terms_of(model.metric_):
-            try:
+            with suppress(NotRepresentableError):  # it has no section on this plane
                 here: Any = self.rows.section.restrict(part)
-            except NotRepresentableError:  # it has no section on this plane
-                continue
-            size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
-            circle = unit_circle(257)
-            lines.append(Shape("line", here.points(size * circle), "soft", 1.4, (6, 4)))
-            if here.domain is not None:
-                lines.append(Shape("line", here.domain.from_euclidean(circle), "ink", 2.4))
-            state, exact = PlaneState.of_rows(here, shown[pick], self.rows.y[pick])
-            planes.append((_describe(part) + ("" if exact else " (about)"), state.query))
+                size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
+                circle = unit_circle(257)
+                lines.append(Shape("line", here.points(size * circle), "soft", 1.4, (6, 4)))
+                if here.domain is not None:
+                    lines.append(Shape("line", here.domain.from_euclidean(circle), "ink", 2.4))
+                state, exact = PlaneState.of_rows(here, shown[pick], self.rows.y[pick])
+                planes.append((_describe(part) + ("" if exact else " (about)"), state.query))
         return [line._asdict() for line in lines], planes
 
 

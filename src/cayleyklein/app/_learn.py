@@ -29,6 +29,7 @@ NEIGHBOR_NAMES = {"auto": "automatic"} | {k: k for k in ("1", "3", "5", "7", "11
 UPLOAD, POINTS = "upload", "points"
 OPTIONS = {"model": MODEL_NAMES, "geometry": GEOMETRY_NAMES, "neighbors": NEIGHBOR_NAMES}
 DATA = (*loaders.BUNDLED, UPLOAD, POINTS)
+NOTHING_NEW: dict[str, Any] = {"pictures": {}, "steps": [], "model": None, "preview": None}
 PREVIEW, MOST_PREDICTED = 5, 1000  # rows of a preview, and to predict at once
 
 
@@ -133,8 +134,6 @@ def _bytes_of(content: str) -> bytes:
 
 
 class LearnSession:
-    """One visitor's learning page; `slots` are free places for fits."""
-
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
         self.slots = slots
         self.notes: list[str] = []
@@ -179,7 +178,6 @@ class LearnSession:
         self._take(self.state.with_choice("data", UPLOAD), source)
 
     def do_predict(self, content: str) -> None:
-        """Predict rows that are typed in or uploaded, by what was fitted last."""
         if self._predictor is None:
             raise InvalidInputError("Press Fit first; then rows can be predicted.")
         rows = _tables.read_rows(_bytes_of(content), self.table)
@@ -187,12 +185,12 @@ class LearnSession:
             raise InvalidInputError(f"{MOST_PREDICTED:,} rows at a time are the most.")
         encoder, model = self._predictor
         X, numbers = encoder.transform(rows), self.table.is_regression
-        told = {self.table.target[:SHOWN]: [f"{v:.4g}" if numbers else v for v in model.predict(X)]}
+        told = [[f"{value:.4g}" if numbers else str(value) for value in model.predict(X)]]
+        names = [*map(str, rows.columns), self.table.target[:SHOWN], *([] if numbers else ["sure"])]
         if not numbers:
-            told["sure"] = [f"{sure:.0%}" for sure in model.predict_proba(X).max(axis=1)]
-        more = zip(*told.values(), strict=True)
-        lines = [[*row, *map(str, new)] for row, new in zip(_cells(rows), more, strict=True)]
-        self._predictions: Any = {"names": [*map(str, rows.columns), *told], "rows": lines}
+            told.append([f"{sure:.0%}" for sure in model.predict_proba(X).max(axis=1)])
+        lines = [[*row, *new] for row, *new in zip(_cells(rows), *told, strict=True)]
+        self._predictions: Any = {"names": names, "rows": lines}
 
     def _take(self, state: LearnState, source: TableSource | None = None) -> None:
         self._not_while_fitting()
@@ -215,7 +213,6 @@ class LearnSession:
         self._clear()
 
     def _clear(self) -> None:
-        """Begin without results: the rows only."""
         self.texts = {"state": "", "live": "", "share": "0"}
         for place, title in _fitting.PANEL_NAMES.items():
             self.texts[f"about-{place}"] = "Not fitted yet: these are the rows."
@@ -224,11 +221,8 @@ class LearnSession:
         self.results |= dict.fromkeys(("weights", "trials", "planes"), ())
         self._predictor: Any = None
         self._predictions = None
-        # sent once: steps of a fit, pictures, a model, and whether the table is to be shown again
-        self._pictures: dict[str, Any] = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
-        self._steps: list[list[Any]] = []
-        self._model: dict[str, Any] | None = None
-        self._fresh = True
+        pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
+        self._once = NOTHING_NEW | {"pictures": pictures, "preview": self._preview()}
 
     def _not_while_fitting(self) -> None:
         if self.fit is not None:
@@ -262,15 +256,15 @@ class LearnSession:
         told = [] if self.fit is None else self.fit.poll()
         for news in told:
             self.texts |= news.texts
-            self._steps += news.steps
-            self._pictures |= news.pictures or {}
+            self._once["steps"] = [*self._once["steps"], *news.steps]
+            self._once["pictures"] = self._once["pictures"] | (news.pictures or {})
             self.results = news.results or self.results
             self._predictor = news.predictor or self._predictor
             self.notes += news.notes
             if news.model is not None:
                 stem = self.table.source.name.rpartition(".")[0] or self.table.source.name
                 content = np.frombuffer(news.model, dtype=np.int8)
-                self._model = {"name": f"{stem}.ckm", "content": content}
+                self._once["model"] = {"name": f"{stem}.ckm", "content": content}
             if news.ended:
                 self.close()
         return bool(told)
@@ -286,16 +280,14 @@ class LearnSession:
         about = f"{plural(len(table.X), 'row')}, {kinds}"
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
-        answer: dict[str, Any] = {
+        once, self._once = self._once, NOTHING_NEW.copy()
+        return once | {
             "choices": vars(state), "columns": columns, "query": state.query, "notes": self.notes,
             "options": {name: list(names.items()) for name, names in options.items()},
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
-            "preview": self._preview() if self._fresh else None,
-            "running": self.fit is not None, "results": self.results, "steps": self._steps,
-            "pictures": self._pictures, "model": self._model, "predictions": self._predictions,
+            "running": self.fit is not None, "results": self.results,
+            "predictions": self._predictions,
         }  # fmt: skip
-        self._pictures, self._steps, self._model, self._fresh = {}, [], None, False
-        return answer
 
     def _preview(self) -> dict[str, Any]:
         table, codes = self.table, self.rows.y

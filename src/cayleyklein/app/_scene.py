@@ -173,8 +173,8 @@ class Drafter:
         return Scene(view, canvas.shapes(), points, away, handles, describe(self.state, view))
 
     @cached_property
-    def _cells(self) -> tuple[list[Boundary], list[tuple[Bools, str, float]]]:
-        """The boundaries of the cells, and which of them have a colour and an opacity."""
+    def _cells(self) -> tuple[list[Boundary], list[Any], list[Any]]:
+        """Boundaries, those of a colour and an opacity, and edges of a width and an opacity."""
         boundaries, shown, looks = self.diagram.boundaries(), self.state.shown, []
         corners = np.concatenate([boundary.starts for boundary in boundaries])
         cell = np.repeat(np.arange(len(boundaries)), [len(b.starts) for b in boundaries])
@@ -190,7 +190,9 @@ class Drafter:
                 looks.append(((color == c) & known, name, alpha))
         if self.lit_cell is not None:
             looks.append((np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55))
-        return boundaries, looks
+        edges = [(self.diagram.ridge_segments()[1], 1.0, 0.6)] if "cells" in shown else []
+        edges += [(self.diagram.frontier(), 2.0, 1.0)] if self.labelled else []
+        return boundaries, looks, [(e[self._certain(e).all(axis=1)], *look) for e, *look in edges]
 
     @cached_property
     def _delaunay(self) -> Floats:
@@ -201,24 +203,14 @@ class Drafter:
             edges = edges[far <= np.median(far)]
         return edges
 
-    @cached_property
-    def _edges(self) -> list[Any]:
-        """The edges of the cells and of the regions, with a width and an opacity."""
-        found: list[Any] = []
-        if "cells" in self.state.shown:
-            found.append((self.diagram.ridge_segments()[1], 1.0, 0.6))
-        if self.labelled:
-            found.append((self.diagram.frontier(), 2.0, 1.0))
-        return [(edges[self._certain(edges).all(axis=1)], *look) for edges, *look in found]
-
     def _draw_cells(self, canvas: Canvas) -> None:
         if not self.live.size or not self.state.shown & {"cells", "regions", "lit"}:
             return
-        boundaries, looks = self._cells
+        boundaries, looks, lines = self._cells
         cells = see_loops(canvas.view, sample_boundaries(canvas.view, boundaries))
         for look in looks:
             canvas.areas(cells, *look)
-        for edges, width, alpha in self._edges:
+        for edges, width, alpha in lines:
             canvas.segments(edges[:, 0], edges[:, 1], "ink", width, alpha=alpha)
 
     def _draw_tiling(self, canvas: Canvas) -> None:

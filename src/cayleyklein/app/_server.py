@@ -118,7 +118,6 @@ def _outward_address() -> list[str]:
 
 
 def page_addresses(host: str, port: int) -> list[str]:
-    """Return the addresses of the page: on this computer, then from others."""
     names = ["localhost" if host == LOOPBACK else f"[{host}]" if ":" in host else host]
     if host in ANYWHERE:
         names = ["localhost", *(name for name in _outward_address() if name != LOOPBACK)]
@@ -180,8 +179,7 @@ class ReferenceHandler(Guarded):
 class PageHandler(Guarded):
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
-        facts: dict[str, Any] = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS}
-        facts["strengths"] = STRENGTHS
+        facts = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS, "strengths": STRENGTHS}
         facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS} if page == "plane" else {}
         self.render(
             f"{page}.html", page=page, version=__version__, ranges=RANGES, charts=CHART_NAMES,

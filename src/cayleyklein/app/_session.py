@@ -58,12 +58,9 @@ def run_commands(session: Any, commands: list[Any]) -> list[str]:
 
 class PlaneSession:
     def __init__(self, query: str = "") -> None:
-        self.errors: list[str] = []
-        try:
-            self.state = PlaneState.from_query(query)
-        except CayleyKleinError as error:
-            self.state = PlaneState.from_query("")
-            self.errors.append(f"The address was not understood: {error}")
+        self.state = PlaneState.from_query("")
+        refused = run_commands(self, [{"do": "load", "query": query}])
+        self.errors = [f"The address was not understood: {said}" for said in refused]
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
         self._moving: int | None = None
@@ -287,10 +284,10 @@ class PlaneSession:
                 self.do_add(x, y, view)
                 seen = np.append(seen, -1)
             found = self._name_point(int(np.argmin(seen)))
-        self._take(found)
+        self.do_take(found)
 
     def do_take(self, name: str = "") -> None:
-        """Take a figure by its name, or the chosen point."""
+        """Take a figure by its name, or the chosen point; make the tool's when it has all."""
         needed = self._needed()
         if not needed:
             return
@@ -299,27 +296,23 @@ class PlaneSession:
         figure = self.drafter.construction.by_name.get(name)
         if figure is None or not figure.fits(needed):
             raise InvalidInputError(f"Choose {PROMPTS[needed]}.")
-        self._take(name)
+        ends = self.tool == "polygon" and self.picked[:1] == [name]
+        if not ends:
+            if name in self.picked:
+                raise InvalidInputError(f"{name} is taken already; choose another.")
+            self.picked.append(name)
+        picked, all_needed = self.picked, TOOLS[self.tool][1]
+        if len(picked) > 2 if ends else len(picked) == len(all_needed) and all_needed != "P*":
+            self.picked = []
+            radius = self.state.radius if self.tool == "ball" else 0.0
+            if self.tool != "point":
+                self._construct(Figure(self.tool, "", tuple(picked), value=radius))
 
     def _name_point(self, index: int) -> str:
         for figure in self.state.objects:
             if figure.kind == "point" and figure.value == index:
                 return figure.name
         return self._construct(Figure("point", "", value=index))
-
-    def _take(self, name: str) -> None:
-        ends = self.tool == "polygon" and self.picked[:1] == [name]
-        if not ends:
-            if name in self.picked:
-                raise InvalidInputError(f"{name} is taken already; choose another.")
-            self.picked.append(name)
-        picked, needed = self.picked, TOOLS[self.tool][1]
-        if self.tool == "point":
-            self.picked = []
-        elif (len(picked) == len(needed) and needed != "P*") or (ends and len(picked) > 2):
-            self.picked = []
-            radius = self.state.radius if self.tool == "ball" else 0.0
-            self._construct(Figure(self.tool, "", tuple(picked), value=radius))
 
     def _construct(self, figure: Figure) -> str:
         figures, taken = self.state.objects, self.drafter.construction.by_name
@@ -335,7 +328,6 @@ class PlaneSession:
         return name
 
     def do_figure(self, name: str, part: str, value: str) -> None:
-        """Change the name, colour, radius or visibility of a figure."""
         figures, found = self.state.objects, self.drafter.construction.by_name
         if name not in found:
             raise InvalidInputError(f"There is no object {name[:20]!r}.")

@@ -282,17 +282,12 @@ class PlaneState:
     def query(self) -> str:
         numbers = ((name, f"{getattr(self, name):.{DECIMALS}f}") for name in RANGES)
         points = (f"{p.x:.{DECIMALS}f},{p.y:.{DECIMALS}f},{p.label}" for p in self.points)
-        parts = {name: number.rstrip("0").rstrip(".") for name, number in numbers} | {
-            "chart": self.chart,
-            "second": self.second,
-            "shown": ",".join(name for name in LAYERS if name in self.shown),
-            "chosen": "{},{}".format(*self.chosen),
-            "points": ";".join(points),
-        }
-        if self.objects:
-            parts["objects"] = self.objects_text
-        if self.tiling:
-            parts["tiling"] = self.tiling.text
+        shown = ",".join(name for name in LAYERS if name in self.shown)
+        parts = {name: number.rstrip("0").rstrip(".") for name, number in numbers}
+        parts |= {"chart": self.chart, "second": self.second, "shown": shown}
+        parts |= {"chosen": "{},{}".format(*self.chosen), "points": ";".join(points)}
+        parts |= {"objects": self.objects_text} if self.objects else {}
+        parts |= {"tiling": self.tiling.text} if self.tiling else {}
         return urlencode(parts, safe=",;")
 
     @classmethod

@@ -28,8 +28,6 @@ N_RANGES = 5  # ranges of a target of numbers that pictures tell apart
 
 
 class TableSource(NamedTuple):
-    """A table as it was read."""
-
     name: str
     frame: Any
     target: str  # at first
@@ -91,7 +89,6 @@ def points_source(points: str) -> TableSource:
 
 
 def read_source(content: bytes, name: str) -> TableSource:
-    """Read a file as the command does; what it guessed becomes notes."""
     full_name, name = name[:MOST_NAME], name[:SHOWN]
     if len(content) > MOST_BYTES:
         raise InvalidInputError(f"{name} is larger than {MOST_BYTES:,} bytes, the most read here.")

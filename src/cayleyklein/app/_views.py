@@ -22,12 +22,12 @@ PAGE_CHARTS = {  # chart of the library for K < 0, K = 0 and K > 0
     "hemisphere": ("hemisphere", "klein", "sphere"),
     "hyperboloid": ("hyperboloid", "klein", "sphere"),
 }
-VIEWS = {  # titles, and the centre and half the width of the first window
-    "klein": (("Klein", "Cartesian", "Gnomonic"), (0.0, 0.0, 1.6)),
-    "poincare": (("Poincaré disc", "Cartesian, in z", "Stereographic"), (0.0, 0.0, 2.6)),
-    "half-plane": (("Poincaré half-plane", "Cartesian, in z", "Stereographic"), (0.0, 0.0, 2.6)),
-    "hemisphere": (("Hemisphere", "Plane, tilted", "Sphere"), (0.0, 0.0, 1.6)),
-    "hyperboloid": (("Hyperboloid", "Plane, tilted", "Sphere"), (0.0, 0.2, 1.9)),
+VIEWS = {  # titles, and the height of the centre and half the width of the first window
+    "klein": (("Klein", "Cartesian", "Gnomonic"), (0.0, 1.6)),
+    "poincare": (("Poincaré disc", "Cartesian, in z", "Stereographic"), (0.0, 2.6)),
+    "half-plane": (("Poincaré half-plane", "Cartesian, in z", "Stereographic"), (0.0, 2.6)),
+    "hemisphere": (("Hemisphere", "Plane, tilted", "Sphere"), (0.0, 1.6)),
+    "hyperboloid": (("Hyperboloid", "Plane, tilted", "Sphere"), (0.2, 1.9)),
 }
 ROOM, WIDEST = 1.12, 2.6  # half the width around a surface, in its radii and at most
 # The window of a half-plane of K = -1 is raised by this; its edge is 1/√-K below the centre.
@@ -37,25 +37,20 @@ TILTED = ("hemisphere", "hyperboloid")
 
 class View(ChartView):
     def __init__(self, metric: CurvedMetric, chart: str, turn: float = 0, tilt: float = 38) -> None:
-        titles, (x, y, half_width) = VIEWS[chart]
+        titles, (y, half_width) = VIEWS[chart]
         sign, camera = int(np.sign(metric.curvature)), (turn, tilt) if chart in TILTED else None
         name = PAGE_CHARTS[chart][sign + 1]
         super().__init__(metric, name, camera, in_unit=True, half_width=half_width)
         self.chart, self.title = chart, titles[sign + 1]
         if chart == "half-plane":
             y += HALF_PLANE_RISE * math.sqrt(max(-metric.curvature, 0.0))
-        self.middle = np.array([x, y])
-        if camera:
-            self._frame(name == "hyperboloid", math.radians(tilt))
-
-    def _frame(self, bowl: bool, tilt: float) -> None:
-        """Take a window that holds the surface; as K tends to 0, one around the centre."""
-        size = math.inf if self.sign == 0 else ROOM * self.scale
-        self.half_width = min(max(self.half_width, size), WIDEST)
-        if not bowl:  # the middle between the top of the dome and its rim, in radii
-            low, high = math.cos(tilt), math.sin(tilt)
-            share = min(1.0, WIDEST / size)
-            self.middle[1] = (1 - 2 * low - high) / 2 * min(size, WIDEST) / ROOM * share
+        size = ROOM * self.scale if sign else math.inf
+        if camera:  # a window that holds the surface; as K tends to 0, one around the centre
+            self.half_width = min(max(half_width, size), WIDEST)
+        if camera and name != "hyperboloid":  # between the top of the dome and its rim, in radii
+            low, high = math.cos(math.radians(tilt)), math.sin(math.radians(tilt))
+            y = (1 - 2 * low - high) / 2 * min(size, WIDEST) / ROOM * min(1.0, WIDEST / size)
+        self.middle = np.array([0.0, y])
 
     @property
     def window(self) -> Floats:
@@ -91,10 +86,9 @@ class View(ChartView):
         start = (u * self._right + v * self._up) / size
         form = np.array([-1.0, -1.0, 1.0] if bowl else [1.0, 1.0, 1.0])
         a, b, c = (eye * form) @ eye, (start * form) @ eye, (start * form) @ start - 1
-        if abs(a) < CLEARANCE:
-            depths = [-c / (2 * b)] if b else [0.0]
-        else:
-            root = math.sqrt(max(b * b - a * c, 0.0))
+        root = math.sqrt(max(b * b - a * c, 0.0))
+        depths = [-c / (2 * b)] if b else [0.0]
+        if abs(a) >= CLEARANCE:
             depths = sorted([(-b - root) / a, (-b + root) / a])
         least = 0.0 if bowl else CLEARANCE
         sheet = [y for y in (start + d * eye for d in depths) if y[2] > least]
