@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from cayleyklein.app._fitting import FitTask, explain_choice, fit_and_compare, make_model
-from cayleyklein.app._learn import GEOMETRY_NAMES, LearnState, learn_code
-from cayleyklein.app._processes import FitProcess
+from cayleyklein.app._learn import GEOMETRY_NAMES, FitProcess, LearnState, learn_code
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import bundled_source, prepare, read_source
 from cayleyklein.datasets.loaders import BUNDLED

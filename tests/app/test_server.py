@@ -22,7 +22,6 @@ from tornado.websocket import websocket_connect
 
 from cayleyklein.app import _server, explore
 from cayleyklein.app._learn import LearnSession
-from cayleyklein.app._processes import run_apart
 from cayleyklein.app._scene import handle_places
 from cayleyklein.app._server import (
     HEADERS,
@@ -32,6 +31,7 @@ from cayleyklein.app._server import (
     known_names,
     pack_message,
     page_addresses,
+    run_apart,
 )
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter

@@ -52,7 +52,7 @@ def explore(
 
 
 async def _serve(port: int, host: str, browser: bool, tell: Callable[[str], None]) -> None:
-    from cayleyklein.app._processes import warm_up
+    from cayleyklein.app._learn import process_context
     from cayleyklein.app._server import ANYWHERE, Explorer, page_addresses
 
     try:
@@ -76,7 +76,8 @@ async def _serve(port: int, host: str, browser: bool, tell: Callable[[str], None
             tell(address)
         if browser:
             webbrowser.open(addresses[0])
-        await asyncio.to_thread(warm_up)
+        # the process that fits are forked from imports the library; this one does nothing
+        await asyncio.to_thread(process_context().Process(daemon=True).start)
         await ended.wait()
     finally:
         await server.stop()

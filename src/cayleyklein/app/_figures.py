@@ -230,17 +230,17 @@ class Construction:
         less = f"angle sum − {flat} = {math.degrees(total - (n - 2) * math.pi):.2f}°"
         return f"{said}, angle sum {math.degrees(total):.2f}°; {area}, {less}"
 
+    def placed(self, *kinds: str, hidden: bool = False) -> dict[Figure, Any]:
+        """Return where figures of some kinds, or all, are; those that are nowhere are left out."""
+        wanted = [f for f in self.figures if f.kind in (kinds or TOOLS) and hidden >= f.hidden]
+        return {f: self.places[f.name] for f in wanted if self.places[f.name] is not None}
+
     def draw(self, canvas: Canvas) -> None:
-        names, spots = [], []
-        for figure in self.figures:
-            place = self.places[figure.name]
-            if figure.hidden or place is None:
-                continue
+        names = self.placed(*POINT_KINDS)
+        for figure, place in self.placed().items():
             if figure.kind in POINT_KINDS:
                 if figure.kind != "point":
                     canvas.marks(place[None], figure.color, 4.5, "diamond")
-                names.append(figure.name)
-                spots.append(place)
                 continue
             path = self.path(figure, canvas.view)
             if figure.kind == "polygon":
@@ -253,8 +253,8 @@ class Construction:
                 at = shown[int(NAME_AT * len(shown)) :][:1]
                 canvas.put(Shape("words", at, figure.color, text=(figure.name,)))
         if names:
-            seen = canvas.view.to_screen(np.stack(spots))
-            canvas.put(Shape("words", seen, "ink", text=tuple(names)))
+            seen = canvas.view.to_screen(np.stack([*names.values()]))
+            canvas.put(Shape("words", seen, "ink", text=tuple(figure.name for figure in names)))
 
     def path(self, figure: Figure, view: View) -> Floats:
         """Return a figure that is not a point as a polyline in x."""
@@ -282,10 +282,7 @@ class Construction:
 
     def nearest(self, spot: Floats, view: View, reach: float, needed: str) -> str | None:
         best, least = None, reach
-        for figure in self.figures:
-            place = self.places[figure.name]
-            if place is None or figure.hidden or not figure.fits(needed):
-                continue
+        for figure, place in self.placed(*(LINE_KINDS if needed == "L" else POINT_KINDS)).items():
             if needed == "P":
                 on_path = view.to_screen(place)[None]
             else:  # the point of each piece of its path that is nearest
@@ -347,7 +344,7 @@ def _angle_sum(made: Construction, answer: str) -> Found:
 
 
 def _sheet_of_parallels(made: Construction, answer: str) -> Found:
-    lines, K = _placed(made, *LINE_KINDS), made.metric.curvature
+    lines, K = made.placed(*LINE_KINDS, hidden=True), made.metric.curvature
     if not lines or "P" not in made.by_name:
         return "gone", {}
     first, *others = lines
@@ -362,7 +359,7 @@ def _sheet_of_parallels(made: Construction, answer: str) -> Found:
 
 
 def _circles(made: Construction, answer: str) -> Found:
-    radii, K = _placed(made, "circle", "ball").values(), made.metric.curvature
+    radii, K = made.placed("circle", "ball", hidden=True).values(), made.metric.curvature
     if not radii:
         return "none", {}
     ratios = [constructions.circle_measures(r, K)[0] / (math.tau * r) for r in radii]
@@ -383,14 +380,9 @@ def _squares(made: Construction, answer: str) -> Found:
     return "right" if abs(made.metric.curvature) <= 0.02 else "small", {}
 
 
-def _placed(made: Construction, *kinds: str) -> dict[Figure, Any]:
-    found = {figure: made.places[figure.name] for figure in made.figures if figure.kind in kinds}
-    return {figure: place for figure, place in found.items() if place is not None}
-
-
 def _polygons(made: Construction, n: int) -> list[dict[str, float]]:
-    found = (corners for corners in _placed(made, "polygon").values() if len(corners) == n)
-    return [polygon_measures(corners, made.metric) for corners in found]
+    found = made.placed("polygon", hidden=True).values()
+    return [polygon_measures(corners, made.metric) for corners in found if len(corners) == n]
 
 
 CHECKS: tuple[Callable[[Construction, str], Found], ...] = (

@@ -12,7 +12,6 @@ from sklearn.model_selection import train_test_split
 
 from cayleyklein import tables
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._processes import News, Tell, ending
 from cayleyklein.app._state import PlaneState, plural
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
@@ -47,6 +46,23 @@ WATCHED = 200  # test rows on which the accuracy of an iteration is measured; th
 GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
 NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
 N_BINS = 5  # of a calibration curve
+
+
+class News(NamedTuple):
+    """Messages of a fit to the page: texts and pictures by their place, and the other parts."""
+
+    texts: dict[str, str]
+    steps: tuple[list[Any], ...] = ()  # series, relative loss, K, accuracy; None lifts the pen
+    pictures: dict[str, Any] | None = None
+    results: dict[str, Any] | None = None
+    model: bytes | None = None
+    predictor: Any = None
+    notes: tuple[str, ...] = ()
+    ended: bool = False
+
+
+def ending(text: str, **more: Any) -> News:
+    return News({"state": text}, ended=True, **more)
 
 
 class FitTask(NamedTuple):
@@ -91,7 +107,7 @@ class RowPictures:
         return about | {"window": self.box.ravel().tolist(), "shapes": under + drawn, "points": x}
 
 
-def make_model(task: FitTask, tell: Tell) -> None:
+def make_model(task: FitTask, tell: Any) -> None:
     table = task.table
     kind = tables.TableRegressor if table.is_regression else tables.TableClassifier
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
@@ -120,7 +136,7 @@ def explain_choice(choice: Any) -> str:
     return f"{start}. The figure of {other} is better, but by {said}."
 
 
-def fit_and_compare(task: FitTask, tell: Tell) -> None:
+def fit_and_compare(task: FitTask, tell: Any) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bench = _Bench(task, tell)
@@ -133,7 +149,7 @@ def fit_and_compare(task: FitTask, tell: Tell) -> None:
 
 
 class _Bench:
-    def __init__(self, task: FitTask, tell: Tell) -> None:
+    def __init__(self, task: FitTask, tell: Any) -> None:
         self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.labels
         self.train, self.test = train_and_test(task.table)
         self.X_train, self.y_train = self.X[self.train], y[self.train]

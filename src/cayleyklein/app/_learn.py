@@ -1,8 +1,11 @@
-"""One visitor's learning page: choices that fit into an address, and fits and their results."""
+"""One visitor's learning page: choices that fit into an address, fits apart from the server."""
 
 import base64
 import math
+import multiprocessing
 import threading
+import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
@@ -10,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _fitting, _processes, _tables
+from cayleyklein.app import _fitting, _tables
 from cayleyklein.app._session import run_commands
 from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
@@ -28,8 +31,8 @@ MODEL_NAMES = {"neighbors": "nearest rows vote", "kernel": "kernel machines"}
 NEIGHBOR_NAMES = {"auto": "automatic"} | {k: k for k in ("1", "3", "5", "7", "11", "15", "25")}
 UPLOAD, POINTS = "upload", "points"
 OPTIONS = {"model": MODEL_NAMES, "geometry": GEOMETRY_NAMES, "neighbors": NEIGHBOR_NAMES}
-DATA = (*loaders.BUNDLED, UPLOAD, POINTS)
 NOTHING_NEW: dict[str, Any] = {"pictures": {}, "steps": [], "model": None, "preview": None}
+LONGEST = 300.0  # seconds after which a fit is ended
 PREVIEW, MOST_PREDICTED = 5, 1000  # rows of a preview, and to predict at once
 
 
@@ -51,7 +54,7 @@ class LearnState:
         if name in OPTIONS:
             as_choice(value[:SHOWN], name, tuple(OPTIONS[name]))
         elif name == "data":
-            as_choice(value[:SHOWN], name, DATA)
+            as_choice(value[:SHOWN], name, (*loaders.BUNDLED, UPLOAD, POINTS))
             changed |= {"target": "", "drop": ()}
         elif name == "points":
             _tables.points_source(value)  # checks them
@@ -69,9 +72,8 @@ class LearnState:
     @property
     def query(self) -> str:
         parts = vars(self) | {"drop": ",".join(map(str, self.drop))}
-        if self.data != POINTS:
-            del parts["points"]
-        return urlencode(parts, safe=",;")
+        kept = {n: part for n, part in parts.items() if n != "points" or self.data == POINTS}
+        return urlencode(kept, safe=",;")
 
     @classmethod
     def from_query(cls, query: str) -> Self:
@@ -133,12 +135,65 @@ def _bytes_of(content: str) -> bytes:
         raise InvalidInputError("A file did not arrive whole; choose it again.") from error
 
 
+class FitProcess:
+    process: Any = None
+
+    def __init__(self, work: Any, task: Any, slots: threading.Semaphore) -> None:
+        self._given, self._slots = (work, task), slots
+
+    def poll(self) -> list[_fitting.News]:
+        """Return the news since the last call; start the fit when its turn comes."""
+        if self.process is None:
+            if not self._slots.acquire(blocking=False):
+                return []
+            context = process_context()
+            self._inbox, outbox = context.Pipe(duplex=False)
+            self.process = context.Process(target=_work, args=(outbox, *self._given), daemon=True)
+            self.process.start()
+            outbox.close()  # so that its end is seen here when the process ends
+            self._begun = time.monotonic()
+            return [_fitting.News({"state": "Fitting…"})]
+        alive, found = self.process.is_alive(), []
+        with suppress(EOFError, OSError):
+            while self._inbox.poll():
+                found.append(self._inbox.recv())
+        if not found and not alive:
+            return [_fitting.ending("The fit ended without a result.")]
+        if time.monotonic() - self._begun > LONGEST:
+            said = f"The fit took more than {LONGEST:g} seconds and was ended."
+            found.append(_fitting.ending(said))
+        return found
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            self.process.join(timeout=1.0)
+            self._inbox.close()
+            self._slots.release()
+
+
+def _work(outbox: Any, work: Any, task: Any) -> None:
+    with suppress(BrokenPipeError):  # the visitor has left
+        try:
+            work(task, outbox.send)
+        except (CayleyKleinError, ValueError, ArithmeticError, MemoryError) as error:
+            outbox.send(_fitting.ending(f"{error}"))
+
+
+def process_context() -> Any:
+    """Return how processes are made: from a clean one that has the library ready, if possible."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["cayleyklein.app._learn"])
+    return context
+
+
 class LearnSession:
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
-        self.slots = slots
-        self.notes: list[str] = []
+        self.slots, self.notes = slots, list[str]()
         self.uploaded: TableSource | None = None
-        self.fit: _processes.FitProcess | None = None
+        self.fit: FitProcess | None = None
         self._lock = threading.RLock()
         try:
             self._take(LearnState.from_query(query))
@@ -221,21 +276,28 @@ class LearnSession:
         self.results |= dict.fromkeys(("weights", "trials", "planes"), ())
         self._predictor: Any = None
         self._predictions = None
+        table, codes = self.table, self.rows.y
+        counts = enumerate(np.bincount(codes, minlength=len(table.classes)).tolist())
+        preview = {
+            "names": [name[:SHOWN] for name in table.source.columns],
+            "rows": _cells(table.source.frame.head(PREVIEW)),
+            "classes": [[table.classes[i][:SHOWN], n, *class_look(i)[:2]] for i, n in counts],
+            "target": table.target[:SHOWN], "labels": codes.tolist(), "test": self.rows.is_test,
+            "notes": [*table.notes, *(f"{name}: left out by you" for name in table.dropped)],
+        }  # fmt: skip
         pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
-        self._once = NOTHING_NEW | {"pictures": pictures, "preview": self._preview()}
+        self._once = NOTHING_NEW | {"pictures": pictures, "preview": preview}
 
     def _not_while_fitting(self) -> None:
         if self.fit is not None:
             raise InvalidInputError("A fit is running; cancel it first.")
 
     def do_fit(self) -> None:
-        self._not_while_fitting()
         n, n_classes = len(self.table.labels), len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes and not self.table.is_regression:
             said = f"{plural(n_test, 'test row')}, and each class needs one among them."
             raise InvalidInputError(f"{n} rows are too few for {n_classes} classes: {said}")
-        self._clear()
         self._run(_fitting.fit_and_compare)
 
     def do_model(self) -> None:
@@ -243,7 +305,9 @@ class LearnSession:
 
     def _run(self, work: Any) -> None:
         self._not_while_fitting()
-        self.fit = _processes.FitProcess(work, self.state.task(self.table), self.slots)
+        if work is _fitting.fit_and_compare:
+            self._clear()
+        self.fit = FitProcess(work, self.state.task(self.table), self.slots)
         self.texts["state"] = "Waiting for a free place…"
         self._look()
 
@@ -287,15 +351,4 @@ class LearnSession:
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
             "running": self.fit is not None, "results": self.results,
             "predictions": self._predictions,
-        }  # fmt: skip
-
-    def _preview(self) -> dict[str, Any]:
-        table, codes = self.table, self.rows.y
-        counts = enumerate(np.bincount(codes, minlength=len(table.classes)).tolist())
-        return {
-            "names": [name[:SHOWN] for name in table.source.columns],
-            "rows": _cells(table.source.frame.head(PREVIEW)),
-            "classes": [[table.classes[i][:SHOWN], n, *class_look(i)[:2]] for i, n in counts],
-            "target": table.target[:SHOWN], "labels": codes.tolist(), "test": self.rows.is_test,
-            "notes": [*table.notes, *(f"{name}: left out by you" for name in table.dropped)],
         }  # fmt: skip

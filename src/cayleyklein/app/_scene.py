@@ -167,8 +167,13 @@ class Drafter:
         self.construction.draw(canvas)
         points, away, handles = view.to_screen(placed), view.faces_away(placed), NOTHING
         if "conic" in self.state.shown and chart == "klein":
+            look: Any = {"edge": "soft", "edge_width": 2.0}
             handles = handle_places(self.state)
-            self._draw_conic(canvas, handles)
+            canvas.line(self.metric.points(unit_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
+            axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
+            canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
+            canvas.put(Shape("marks", handles[:1], "paper", 7.5, marker="cross", **look))
+            canvas.put(Shape("marks", handles[1:], "paper", 7.0, marker="square", **look))
         self._draw_points(canvas, points, away)
         return Scene(view, canvas.shapes(), points, away, handles, describe(self.state, view))
 
@@ -236,22 +241,19 @@ class Drafter:
         _, once = np.unique(ends.sum(axis=0).round(5), axis=0, return_index=True)
         canvas.segments(*ends[:, once], self.tone, 1.2)
 
-    def _draw_power(self, canvas: Canvas) -> None:
-        """Draw the equivalent balls, and the power diagram that they alone give (paper §3.1)."""
-        centers, sq_radii = equivalent_balls(self.state.coordinates[self.live], self.metric)
-        radii = np.sqrt(np.maximum(sq_radii, 0.0))
-        rings = [c + r * unit_circle(BALL_POINTS) for c, r in zip(centers, radii, strict=True) if r]
-        canvas.line(chain(rings), "learned", 1.0, alpha=0.7)
-        canvas.marks(centers[sq_radii < 0], "learned", 3.0, "cross")
-        canvas.line(chain(power_edges(centers, sq_radii)), "learned", 3.0, (7, 5))
-
     def _draw_lines(self, canvas: Canvas) -> None:
         shown, x = self.state.shown, self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
             edges = self._delaunay
             canvas.segments(edges[:, 0], edges[:, 1], self.tone, 1.4, (5, 3))
         if "power" in shown and canvas.view.chart == "klein" and 0 < len(self.live) <= MOST_CIRCLES:
-            self._draw_power(canvas)
+            # the equivalent balls, and the power diagram that they alone give (paper §3.1)
+            centers, sq_radii = equivalent_balls(x[self.live], self.metric)
+            balls = zip(centers, np.sqrt(np.maximum(sq_radii, 0.0)), strict=True)
+            circles = chain(c + r * unit_circle(BALL_POINTS) for c, r in balls if r)
+            canvas.line(circles, "learned", 1.0, alpha=0.7)
+            canvas.marks(centers[sq_radii < 0], "learned", 3.0, "cross")
+            canvas.line(chain(power_edges(centers, sq_radii)), "learned", 3.0, (7, 5))
         if "balls" in shown and self.live.size:
             n = min(max(ALL_BALL_POINTS // len(self.live), FEWEST_BALL_POINTS), BALL_POINTS)
             rings = outlines.spheres(self.metric, x[self.live], self.state.radius, n)
@@ -284,26 +286,15 @@ class Drafter:
             places, names = np.stack([p, q, *ends]), ("p", "q", "P", "Q")[: 2 + len(ends)]
             canvas.put(Shape("words", canvas.view.to_screen(places), "ink", text=names))
         if canvas.view.chart == "hyperboloid" and canvas.view.surface:
-            self._draw_projection(canvas, np.stack([p, q]))
-
-    def _draw_projection(self, canvas: Canvas, x: Floats) -> None:
-        """Draw how a surface is projected from its centre to the plane (paper, figure 3)."""
-        view, flat = canvas.view, canvas.view.on_tangent_plane(x)
-        ends = zip(flat, view.to_screen(x), strict=True)
-        rays = chain(np.stack([view.apex, a, b]) for a, b in ends)
-        canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
-        canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
-        if view.domain is not None:
-            rim = view.on_tangent_plane(view.domain.from_euclidean(unit_circle(RIM_POINTS)))
-            canvas.put(Shape("line", rim, "soft", 1.2))
-
-    def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
-        canvas.line(self.metric.points(unit_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
-        axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
-        canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
-        look: Any = {"edge": "soft", "edge_width": 2.0}
-        canvas.put(Shape("marks", handles[:1], "paper", 7.5, marker="cross", **look))
-        canvas.put(Shape("marks", handles[1:], "paper", 7.0, marker="square", **look))
+            # how the surface is projected from its centre to the plane (paper, figure 3)
+            view, x = canvas.view, np.stack([p, q])
+            flat = view.on_tangent_plane(x)
+            rays = np.stack([np.broadcast_to(view.apex, (2, 2)), flat, view.to_screen(x)], axis=1)
+            canvas.put(Shape("line", chain(rays), "soft", 1.0, (2, 3)))
+            canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
+            if view.domain is not None:
+                rim = view.on_tangent_plane(view.domain.from_euclidean(unit_circle(RIM_POINTS)))
+                canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         labels = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)

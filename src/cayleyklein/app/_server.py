@@ -3,9 +3,10 @@
 import asyncio
 import inspect
 import json
+import multiprocessing
 import socket
 import threading
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -19,8 +20,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._figures import FIGURE_COLORS, SHEETS, TOOLS
-from cayleyklein.app._learn import LearnSession
-from cayleyklein.app._processes import run_apart
+from cayleyklein.app._learn import LearnSession, process_context
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
@@ -37,8 +37,7 @@ POLL = 0.1  # seconds between two looks at a running fit
 MOST_FITS = 2  # fits that run at once; others wait for their turn
 THREADS = 4  # commands that are computed at once, so that no visitor waits for another
 HALF_SENT = 10.0  # seconds after which a request that is not whole is dropped
-# The steps of the tour: their texts, and their scenes as the query of an address.
-TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
+TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))  # scenes are addresses
 REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
     "cross_ratio": geometry.cross_ratio, "Ball": geometry.Ball, "CurvedLMNN": CurvedLMNN,
     "CurvedMetric": CurvedMetric, "CurvedMetric.absolute": CurvedMetric.absolute,
@@ -65,21 +64,18 @@ class Explorer:
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="explorer")
         # files are made one after the other, apart from what visitors drag meanwhile
         self.exporter = ThreadPoolExecutor(1, thread_name_prefix="exports")
+        routes: list[Any] = [
+            (r"/(?:learn)?", PageHandler),
+            (r"/ws/(?:plane|learn)", Socket),
+            (r"/export/([a-z.]+)", ExportHandler),
+            (r"/reference/(.*)", ReferenceHandler),
+            (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
+        ]
         application = Application(
-            [
-                (r"/(?:learn)?", PageHandler),
-                (r"/ws/(?:plane|learn)", Socket),
-                (r"/export/([a-z.]+)", ExportHandler),
-                (r"/reference/(.*)", ReferenceHandler),
-                (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
-            ],
-            default_handler_class=Guarded,
-            explorer=self,
-            template_path=str(HERE / "templates"),
-            compress_response=True,
-            websocket_max_message_size=MESSAGE_BYTES,
+            routes, default_handler_class=Guarded, explorer=self, compress_response=True,
+            template_path=str(HERE / "templates"), websocket_max_message_size=MESSAGE_BYTES,
             log_function=lambda handler: None,
-        )
+        )  # fmt: skip
         self._server = HTTPServer(
             application, max_header_size=HEADER_BYTES,
             max_body_size=0, idle_connection_timeout=HALF_SENT,
@@ -93,9 +89,13 @@ class Explorer:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-async def within(seconds: float, pool: Executor, *work: Any) -> Any:
-    found = asyncio.get_running_loop().run_in_executor(pool, *work)
-    return await asyncio.wait_for(found, seconds)
+def run_apart(seconds: float, function: Any, *given: Any) -> Any:
+    """Return what a function returns in a process of its own, which is ended after some time."""
+    with process_context().Pool(1) as pool:
+        try:
+            return pool.apply_async(function, given).get(seconds)
+        except multiprocessing.TimeoutError as error:
+            raise TimeoutError from error
 
 
 def known_names(host: str) -> list[str]:
@@ -202,8 +202,8 @@ class ExportHandler(Guarded):
         theme = "dark" if self.get_query_argument("theme", "") == "dark" else "light"
         try:
             state = PlaneState.from_query(self.request.query)
-            work = (run_apart, LONGEST_ANSWER, make, state, theme)
-            text = await within(LONGEST_QUEUE, self.explorer.exporter, *work)
+            work = self.explorer.exporter.submit(run_apart, LONGEST_ANSWER, make, state, theme)
+            text = await asyncio.wait_for(asyncio.wrap_future(work), LONGEST_QUEUE)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
         except TimeoutError as error:
@@ -227,9 +227,15 @@ class Socket(Guarded, WebSocketHandler):
         try:
             number, given = _read_message(message)
             if self.session is None:
-                given, self.session = [], self._begin(str(given).lstrip("?"))
+                query, given = str(given).lstrip("?"), []
+                if self.request.path == "/ws/plane":
+                    self.session = PlaneSession(query)
+                else:
+                    self.session = LearnSession(query, self.explorer.slots)
+                    self._ticking = asyncio.create_task(self._tick(self.session))
             given = given if isinstance(given, list) else [given]
-            answer = await within(LONGEST_ANSWER, self.explorer.pool, self.session.hear, given)
+            work = self.explorer.pool.submit(self.session.hear, given)
+            answer = await asyncio.wait_for(asyncio.wrap_future(work), LONGEST_ANSWER)
         except InvalidInputError as error:
             answer = {"errors": [str(error)]}
         except TimeoutError:
@@ -237,18 +243,10 @@ class Socket(Guarded, WebSocketHandler):
             return
         await self._send(answer | {"number": number})
 
-    def _begin(self, query: str) -> PlaneSession | LearnSession:
-        if self.request.path == "/ws/plane":
-            return PlaneSession(query)
-        session = LearnSession(query, self.explorer.slots)
-        self._ticking = asyncio.create_task(self._tick(session))
-        return session
-
     async def _tick(self, session: LearnSession) -> None:
         while True:
             await asyncio.sleep(POLL)
-            news = session.poll()
-            if news is not None:
+            if (news := session.poll()) is not None:
                 await self._send(news)
 
     async def _send(self, answer: dict[str, Any]) -> None:

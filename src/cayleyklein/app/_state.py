@@ -309,8 +309,7 @@ def _in_range(name: str, text: str) -> float | int:
 
 def rounded_point(x: float, y: float, label: float) -> Generator:
     if not max(abs(x), abs(y)) <= LARGEST_COORDINATE:
-        said = f"Points must have coordinates within ±{LARGEST_COORDINATE:g}"
-        raise InvalidInputError(f"{said}; got ({x:g}, {y:g}).")
+        raise InvalidInputError(f"Points lie within ±{LARGEST_COORDINATE:g}; got ({x:g}, {y:g}).")
     if not (0 <= label < len(LETTERS) and label == int(label)):
         raise InvalidInputError(f"A point's class must be 0 to {len(LETTERS) - 1}; got {label:g}.")
     x, y = (round(float(c), DECIMALS) + 0.0 for c in (x, y))

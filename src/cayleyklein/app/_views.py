@@ -30,8 +30,7 @@ VIEWS = {  # titles, and the height of the centre and half the width of the firs
     "hyperboloid": (("Hyperboloid", "Plane, tilted", "Sphere"), (0.2, 1.9)),
 }
 ROOM, WIDEST = 1.12, 2.6  # half the width around a surface, in its radii and at most
-# The window of a half-plane of K = -1 is raised by this; its edge is 1/√-K below the centre.
-HALF_PLANE_RISE = 1.1
+HALF_PLANE_RISE = 1.1  # of the window of a half-plane of K = -1; its edge is 1/√-K below the centre
 TILTED = ("hemisphere", "hyperboloid")
 
 
