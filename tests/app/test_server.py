@@ -21,7 +21,7 @@ pytest.importorskip("tornado")
 from tornado.websocket import websocket_connect
 
 from cayleyklein.app import _server, explore
-from cayleyklein.app._learn import LearnSession
+from cayleyklein.app._learn import LearnSession, run_apart
 from cayleyklein.app._scene import handle_places
 from cayleyklein.app._server import (
     HEADERS,
@@ -31,7 +31,6 @@ from cayleyklein.app._server import (
     known_names,
     pack_message,
     page_addresses,
-    run_apart,
 )
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter

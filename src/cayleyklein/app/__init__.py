@@ -52,7 +52,7 @@ def explore(
 
 
 async def _serve(port: int, host: str, browser: bool, tell: Callable[[str], None]) -> None:
-    from cayleyklein.app._learn import process_context
+    from cayleyklein.app._learn import start_apart
     from cayleyklein.app._server import ANYWHERE, Explorer, page_addresses
 
     try:
@@ -77,7 +77,7 @@ async def _serve(port: int, host: str, browser: bool, tell: Callable[[str], None
         if browser:
             webbrowser.open(addresses[0])
         # the process that fits are forked from imports the library; this one does nothing
-        await asyncio.to_thread(process_context().Process(daemon=True).start)
+        await asyncio.to_thread(start_apart, repr)
         await ended.wait()
     finally:
         await server.stop()

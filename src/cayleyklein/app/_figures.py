@@ -120,17 +120,14 @@ def read_figures(text: str) -> tuple[Figure, ...]:
 def checked(figure: Figure, before: dict[str, Figure]) -> Figure:
     as_choice(figure.kind[:20], "kind", tuple(TOOLS))
     check_figure_name(figure.name, before)
-    needed = "" if figure.kind == "point" else needs_of(figure.kind, len(figure.parents))
+    needed = "" if figure.kind == "point" else TOOLS[figure.kind][1]
+    if needed == "P*":
+        needed = "P" * min(max(len(figure.parents), 3), MOST_CORNERS)
     parents = [before[name] for name in figure.parents if name in before]
     fits = len(parents) == len(figure.parents) == len(needed)
     if not fits or not all(p.fits(n) for p, n in zip(parents, needed, strict=True)):
         raise InvalidInputError(f"{figure.name} cannot be made from {'.'.join(figure.parents)!r}.")
     return figure
-
-
-def needs_of(kind: str, n: int) -> str:
-    needed = TOOLS[kind][1]
-    return "P" * min(max(n, 3), MOST_CORNERS) if needed == "P*" else needed
 
 
 def check_figure_name(name: str, taken: Container[str]) -> None:

@@ -48,9 +48,7 @@ NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture
 N_BINS = 5  # of a calibration curve
 
 
-class News(NamedTuple):
-    """Messages of a fit to the page: texts and pictures by their place, and the other parts."""
-
+class News(NamedTuple):  # of a fit, to the page; texts and pictures by their place
     texts: dict[str, str]
     steps: tuple[list[Any], ...] = ()  # series, relative loss, K, accuracy; None lifts the pen
     pictures: dict[str, Any] | None = None
@@ -246,7 +244,6 @@ class _Bench:
         self.tell(News(texts, pictures={place: picture}, results=results, predictor=kept))
 
     def _curves(self, model: Any) -> dict[str, Any]:
-        """Return the calibration and the ROC curve on test rows, as shapes with a sentence."""
         chances = model.predict_proba(self.X_test)
         top, right = chances.max(axis=1), model.classes_[chances.argmax(axis=1)] == self.y_test
         bins = np.minimum((top * N_BINS).astype(int), N_BINS - 1)

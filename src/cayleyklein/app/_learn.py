@@ -56,8 +56,6 @@ class LearnState:
         elif name == "data":
             as_choice(value[:SHOWN], name, (*loaders.BUNDLED, UPLOAD, POINTS))
             changed |= {"target": "", "drop": ()}
-        elif name == "points":
-            _tables.points_source(value)  # checks them
         elif name == "drop":
             parts = [part for part in value.split(",") if part]
             if not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts):
@@ -146,11 +144,7 @@ class FitProcess:
         if self.process is None:
             if not self._slots.acquire(blocking=False):
                 return []
-            context = process_context()
-            self._inbox, outbox = context.Pipe(duplex=False)
-            self.process = context.Process(target=_work, args=(outbox, *self._given), daemon=True)
-            self.process.start()
-            outbox.close()  # so that its end is seen here when the process ends
+            self.process, self._inbox = start_apart(_work, *self._given)
             self._begun = time.monotonic()
             return [_fitting.News({"state": "Fitting…"})]
         alive, found = self.process.is_alive(), []
@@ -180,13 +174,37 @@ def _work(outbox: Any, work: Any, task: Any) -> None:
             outbox.send(_fitting.ending(f"{error}"))
 
 
-def process_context() -> Any:
-    """Return how processes are made: from a clean one that has the library ready, if possible."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["cayleyklein.app._learn"])
-    return context
+def start_apart(target: Any, *given: Any) -> tuple[Any, Any]:
+    """Start a process; return it, and the end of a pipe from it, which it is given."""
+    forks = "forkserver" in multiprocessing.get_all_start_methods()
+    context: Any = multiprocessing.get_context("forkserver" if forks else "spawn")
+    if forks:  # from a clean process that has the library ready
+        context.set_forkserver_preload(["cayleyklein.app._learn"])
+    inbox, outbox = context.Pipe(duplex=False)
+    process = context.Process(target=target, args=(outbox, *given), daemon=True)
+    process.start()
+    outbox.close()  # so that its end is seen here when the process ends
+    return process, inbox
+
+
+def run_apart(seconds: float, function: Any, *given: Any) -> Any:
+    """Return what a function returns in a process of its own, which is ended after some time."""
+    process, inbox = start_apart(_hand_back, function, *given)
+    found: Any = TimeoutError()
+    with inbox, suppress(EOFError):
+        found = inbox.recv() if inbox.poll(seconds) else found
+    process.terminate()
+    process.join(timeout=1.0)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _hand_back(outbox: Any, function: Any, *given: Any) -> None:
+    try:
+        outbox.send(function(*given))
+    except (CayleyKleinError, MemoryError) as error:
+        outbox.send(error)
 
 
 class LearnSession:
@@ -203,8 +221,7 @@ class LearnSession:
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
         with self._lock:
-            if commands:
-                self.notes = []
+            self.notes = [] if commands else self.notes
             self.notes += run_commands(self, commands)
             return self._answer()
 

@@ -75,15 +75,20 @@ class Drafter:
         far = np.asarray(self.metric.distance(x[rows], x[moving]))
         return np.sort(rows[np.argpartition(far, near)[:near]])
 
+    @cached_property
+    def _planes(self) -> list[Any]:
+        """The affine functions that rank the live points and those left out, if there are any."""
+        rows = [self.live, np.setdiff1d(np.flatnonzero(self.inside), self.live)]
+        rows = rows if self._moving is not None and len(rows[1]) else []
+        return [proximity_planes(self.state.coordinates[which], self.metric) for which in rows]
+
     def _certain(self, spots: Floats) -> Bools:
         """Say where the nearest points are among the live ones, if some are left out."""
-        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
-        if self._moving is None or not len(others) or not spots.size:
+        if not self._planes or not spots.size:
             return np.ones(spots.shape[:-1], dtype=bool)
-        rows = (self.state.coordinates[which] for which in (self.live, others))
-        planes = (proximity_planes(x, self.metric) for x in rows)
-        here, there = (spots @ plane.normal.T + plane.offset for plane in planes)
-        return np.asarray(there.max(axis=-1) < np.partition(here, -self.order)[..., -self.order])
+        here, there = (spots.reshape(-1, 2) @ p.normal.T + p.offset for p in self._planes)
+        certain = there.max(axis=1) < np.partition(here, -self.order, axis=1)[:, -self.order]
+        return np.asarray(certain).reshape(spots.shape[:-1])
 
     @cached_property
     def construction(self) -> Construction:
@@ -91,7 +96,6 @@ class Drafter:
 
     @cached_property
     def pair(self) -> tuple[Floats, Floats] | None:
-        """The two chosen points, where both are in the geometry and apart."""
         pair = list(self.state.chosen)
         if pair[0] == pair[1] or not self.inside[pair].all():
             return None

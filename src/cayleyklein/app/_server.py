@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import json
-import multiprocessing
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._figures import FIGURE_COLORS, SHEETS, TOOLS
-from cayleyklein.app._learn import LearnSession, process_context
+from cayleyklein.app._learn import LearnSession, run_apart
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
@@ -87,15 +86,6 @@ class Explorer:
         await self._server.close_all_connections()
         for pool in (self.pool, self.exporter):
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def run_apart(seconds: float, function: Any, *given: Any) -> Any:
-    """Return what a function returns in a process of its own, which is ended after some time."""
-    with process_context().Pool(1) as pool:
-        try:
-            return pool.apply_async(function, given).get(seconds)
-        except multiprocessing.TimeoutError as error:
-            raise TimeoutError from error
 
 
 def known_names(host: str) -> list[str]:

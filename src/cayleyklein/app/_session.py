@@ -260,9 +260,8 @@ class PlaneSession:
 
     def _needed(self) -> str:
         """Return "P" or "L" for what the tool takes next, or nothing."""
-        if self.tool not in TOOLS:
-            return ""
-        return _figures.needs_of(self.tool, len(self.picked) + 1)[len(self.picked)]
+        needed = TOOLS[self.tool][1] if self.tool in TOOLS else ""
+        return needed.replace("*", "P" * len(self.picked))[len(self.picked) :][:1]
 
     def do_tool(self, name: str) -> None:
         self.tool = as_choice(name[:20], "tool", ("hand", "move", "turn", *TOOLS))

@@ -232,7 +232,6 @@ class PlaneState:
         return replace(self, **values)
 
     def moved(self, move: Floats) -> Self:
-        """Return the state whose points inside the geometry are moved by an isometry."""
         x, inside = self.coordinates.copy(), self.inside
         lifted = np.column_stack([x, np.ones(len(x))]) @ move.T
         beyond = inside & (lifted[:, 2] * LARGEST_COORDINATE < np.abs(lifted[:, :2]).max(axis=1))

@@ -11,9 +11,8 @@ import numpy as np
 
 from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein._validation import as_choice, require
+from cayleyklein._validation import require
 from cayleyklein.app._state import LETTERS, PlaneState, plural
-from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, read_table, split_target
 
@@ -75,7 +74,6 @@ class PreparedTable(NamedTuple):
 
 
 def bundled_source(name: str) -> TableSource:
-    as_choice(name, "data", loaders.BUNDLED)
     loaded: Any = getattr(datasets, f"load_{name}")(as_frame=True)
     classes = np.array(loaded.target_names, dtype=str)[np.asarray(loaded.target)]
     return TableSource(name, loaded.data.assign(**{"class": classes}), "class", "bundled")
