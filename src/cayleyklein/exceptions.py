@@ -57,7 +57,7 @@ class NotRepresentableError(CayleyKleinError, ValueError):
     ...     CurvedMetric.euclidean(1, curvature=1.0).ball([1.0], 1.0).ellipsoid()
     ... except NotRepresentableError as error:
     ...     print(str(error).partition(";")[0])
-    A ball of radius 1 is not an ellipsoid but a hyperboloid
+    This elliptic ball of radius 1 reaches the equator and is not an ellipsoid but a hyperboloid
     """
 
 
