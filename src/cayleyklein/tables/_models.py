@@ -171,8 +171,7 @@ class TablePredictor(EstimatorCard):
         """Say why rows are predicted as they are: the rows that count, and why they are near.
 
         As :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`, with ``rows`` and ``columns`` of
-        the fitted table, and ``missing``: which cells of the row were missing. For numbers
-        ``labels`` are those of the neighbours, and there are no classes.
+        the fitted table, and ``missing`` cells of the row. Of numbers there are no classes.
         """
         estimator = self._fitted(X)
         table = self.encoder_._table(X, type(self).__name__)
@@ -200,7 +199,6 @@ class TablePredictor(EstimatorCard):
         return Explanation(why.prediction, *shares, *of_rows)
 
     def _columns(self, query: Floats, some: Floats) -> tuple[Floats, AnyArray]:
-        """Return the shares of columns in the distances of a row to some, and their names."""
         shares = self.metric_.column_shares(np.broadcast_to(query, some.shape), some)
         names, columns = self.estimator_._shares_by_column(shares)
         return columns, names
@@ -254,15 +252,14 @@ class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
         votes added, see :class:`cayleyklein.CurvedKernelClassifier`.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
-        "auto" learns "product", a product of spheres and flat space, and keeps it unless plain
-        neighbours do as well on held-out rows; "learned" learns the curvature with its sign;
-        "mixed" adds an elliptic and a hyperbolic distance.
+        "auto" learns "product", spheres and flat space, and keeps it unless plain neighbours do as
+        well on held-out rows; "learned" learns the curvature; "mixed" adds two distances.
     weights : {"auto", "local", "linear", "uniform", "distance"}, default="auto"
         Weight of a vote: 1 ("uniform"), 1/d_i ("distance"), 1 - d_i/d_{k+1} ("linear"), or that
         with distances divided by the root of each row's distance to its fifth nearest ("local",
         "auto").
     max_categories : int, default=20
-        Largest number of encoded columns of one column of categories; the rarest share one.
+        Most encoded columns of one column of categories; the rarest share one.
     kinds : mapping of str to str, optional
         Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
     drop : collection of str, default=()
@@ -275,8 +272,7 @@ default="auto"
     n_jobs : int or None, default=None
         Number of threads that search neighbours; -1 for all cores.
     callback : callable or None, default=None
-        Called with a :class:`cayleyklein.learning.Progress` after each iteration; a true answer
-        stops the learner. Not saved.
+        Called with a :class:`cayleyklein.learning.Progress` each iteration; true stops. Not saved.
 
     Attributes
     ----------
