@@ -2,7 +2,7 @@
 
 from cayleyklein.experiments import FULL, Reproduction
 from cayleyklein.experiments._reproduce import beside_paper
-from cayleyklein.experiments._runs import Cell
+from cayleyklein.experiments.methods import Cell
 
 MACHINE = {"system": "S", "processor": "P", "cores": 2}
 PROVENANCE = {

@@ -5,7 +5,7 @@ import pytest
 from tests.experiments.made_up import reproduction
 
 from cayleyklein.experiments import FULL, QUICK, Protocol, load_problem
-from cayleyklein.experiments._paper import PAPER_CELLS, cells_of
+from cayleyklein.experiments._reproduce import PAPER_CELLS, cells_of
 
 BUNDLED = ("wine", "sonar", "vowel", "balance", "pima")
 

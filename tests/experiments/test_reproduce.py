@@ -10,8 +10,7 @@ from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import Protocol, _runs, reproduce
-from cayleyklein.experiments._paper import PAPER_CELLS
-from cayleyklein.experiments._reproduce import beside_paper
+from cayleyklein.experiments._reproduce import PAPER_CELLS, beside_paper
 from cayleyklein.experiments.methods import METHODS
 
 SHORT = Protocol("short", repetitions=2, folds=2)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import paired_difference
-from cayleyklein.experiments._statistics import holm
+from cayleyklein.experiments.scores import holm
 
 scores = arrays(np.float64, st.integers(2, 12), elements=st.integers(0, 50).map(lambda i: i / 50))
 

@@ -5,7 +5,7 @@ import pytest
 from tests.curvature import draws
 
 from cayleyklein import CurvedMDS, CurvedMetric
-from cayleyklein.manifold.stress_profile import StressProfile
+from cayleyklein.manifold.scaling import StressProfile
 
 X = draws.rows(30, 2, 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +18,10 @@ from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import Floats
-from cayleyklein.curvature._processes import LabelProcess, NumberProcess
-from cayleyklein.curvature._search import ENDS, ProcessProfile, Profile, StressCurve
+from cayleyklein.curvature import _profiles as profiles
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.manifold import CurvedMDS
-from cayleyklein.manifold.stress_profile import StressProfile
+from cayleyklein.manifold.scaling import StressProfile
 from cayleyklein.metrics import CurvedMetric
 
 MOST_LABELS = 30
@@ -100,44 +99,28 @@ class CurvatureEstimate(NotebookCard):
     @property
     def verdict(self) -> str:
         """One sentence: curved, not excluded to be flat, or too few rows to tell."""
+        p = "p < 0.0001" if self.p_value < 1e-4 else f"p = {self.p_value:.2g}"
         if self.p_value <= 1 - self.level:
-            side = "elliptic" if self.curvature > 0 else "hyperbolic"
-            return f"curved, {side}, {p_text(self.p_value)}"
-        if all(self.open_ends):
-            return "too few rows to tell"
-        return f"flat cannot be excluded, {p_text(self.p_value)}"
+            return f"curved, {'elliptic' if self.curvature > 0 else 'hyperbolic'}, {p}"
+        return "too few rows to tell" if all(self.open_ends) else f"flat cannot be excluded, {p}"
 
     def __repr__(self) -> str:
         low, high = self.interval
-        return (
-            f"CurvatureEstimate({self.verdict}: K = {self.curvature:.3g}, "
-            f"{100 * self.level:g} % from {low:.3g} to {high:.3g}; bend {self.bend:.2g})"
-        )
-
-
-def p_text(p: float) -> str:
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+        reach = f"{100 * self.level:g} % from {low:.3g} to {high:.3g}; bend {self.bend:.2g}"
+        return f"CurvatureEstimate({self.verdict}: K = {self.curvature:.3g}, {reach})"
 
 
 def estimate_curvature(
-    X: ArrayLike,
-    y: ArrayLike | None = None,
-    *,
-    level: float = 0.95,
-    n_grid: int = 15,
-    shape: Any = "isotropic",
-    method: str = "likelihood",
-    dissimilarity: str | None = None,
-    n_components: int = 2,
-    max_samples: int = 500,
-    random_state: Any = None,
-) -> CurvatureEstimate:
+    X: ArrayLike, y: ArrayLike | None = None, *, level: float = 0.95, n_grid: int = 15,
+    shape: Any = "isotropic", method: str = "likelihood", dissimilarity: str | None = None,
+    n_components: int = 2, max_samples: int = 500, random_state: Any = None,
+) -> CurvatureEstimate:  # fmt: skip
     """Estimate the curvature of the space of rows from their targets, with an interval.
 
     Targets are taken as values of a Gaussian process with covariance σ² exp(-d_K(x, x')/ℓ), plus
     noise; labels as the signs of one. Its likelihood is a smooth function of K through 0. All other
     parameters are at their best for each K, so that twice the fall of the log likelihood from its
-    maximum is χ² of one degree of freedom.
+    maximum is χ² of one degree of freedom. :class:`cayleyklein.plotting.CurvatureDisplay` draws it.
 
     Parameters
     ----------
@@ -148,8 +131,7 @@ def estimate_curvature(
     level : float, default=0.95
         Confidence level of the interval, and 1 minus the largest p-value that counts as curved.
     n_grid : int, default=15
-        Curvatures of the profile, at least 5, to which a few near the maximum and the ends are
-        added.
+        Curvatures of the profile, at least 5; a few near the maximum and the ends are added.
     shape : {"isotropic", "diagonal"}, metric or learner, default="isotropic"
         L of the metric. "isotropic": L = I, distances in the units of X. "diagonal": one scale a
         column, found with the other parameters at every K. A CurvedMetric gives its L and μ. A
@@ -159,22 +141,13 @@ def estimate_curvature(
         "bootstrap" replaces χ² by the deviances of targets drawn from the fitted process, at K = 0
         and at both ends of the interval: for few rows, in about 100 times the time.
     dissimilarity : "precomputed", optional
-        Estimate the K in which a map of dissimilarities has the least stress, as by
-        :class:`~cayleyklein.CurvedMDS`.
+        Estimate the K of least stress of a map, as by :class:`~cayleyklein.CurvedMDS`.
     n_components : int, default=2
         Dimension of that map.
     max_samples : int, default=500
         Most rows to use; of more, a random sample is taken, since time grows with their cube.
     random_state : int, RandomState or None, default=None
         Draws samples, halves of the rows, starts of maps and targets of the bootstrap.
-
-    Returns
-    -------
-    CurvatureEstimate
-
-    See Also
-    --------
-    cayleyklein.plotting.CurvatureDisplay : The profile and its interval.
 
     Examples
     --------
@@ -185,10 +158,8 @@ def estimate_curvature(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(150, 2))
     >>> y = np.sin(3 * np.arctan2(X[:, 1], X[:, 0])) + 0.1 * rng.normal(size=150)
-    >>> estimate_curvature(X, y).verdict
-    'curved, elliptic, p < 0.0001'
-    >>> estimate_curvature(X, rng.normal(size=150)).verdict
-    'too few rows to tell'
+    >>> estimate_curvature(X, y).verdict, estimate_curvature(X, rng.normal(size=150)).verdict
+    ('curved, elliptic, p < 0.0001', 'too few rows to tell')
     """
     level = checks.as_real(level, "level", "(0, 1)")
     n_grid, most = checks.as_count(n_grid, "n_grid"), checks.as_count(max_samples, "max_samples")
@@ -210,39 +181,32 @@ def estimate_curvature(
     rows, targets, factor, center = _shaped(rows, targets, labels, shape, rng)
     z = (rows - center) @ factor.T
     diagonal = isinstance(shape, str) and shape == "diagonal"
-    spread = np.ptp(z, axis=0) > LEAST_SPREAD
+    spread, one = np.ptp(z, axis=0) > LEAST_SPREAD, "class" if labels else "value"
     if not (spread.all() if diagonal else spread.any()):
-        where = checks.list_indices(np.flatnonzero(~spread))
-        raise InvalidInputError(
-            f"X is constant in columns {where}, which have no scale; drop them."
-        )
+        where = f"columns {checks.list_indices(np.flatnonzero(~spread))}"
+        raise InvalidInputError(f"X is constant in {where}, which have no scale; drop them.")
     if not np.ptp(targets) > 0:
-        what = "class" if labels else "value"
-        raise InvalidInputError(f"y has one {what} only, which says nothing about distances.")
-    process: NumberProcess | LabelProcess
+        raise InvalidInputError(f"y has one {one} only, which says nothing about distances.")
+    process: profiles.NumberProcess | profiles.LabelProcess
     if labels:
-        process = LabelProcess.of(np.unique(targets, return_inverse=True)[1])
+        process = profiles.LabelProcess(targets)
     else:
         away = targets - targets.mean()
-        process = NumberProcess((away / np.abs(away).max())[:, None])
+        process = profiles.NumberProcess((away / np.abs(away).max())[:, None])
     needed = len(process.bounds) + 3 + diagonal * z.shape[1] + SPARE_ROWS
     if len(z) < needed:
-        raise InvalidInputError(
-            f"X has {len(z)} rows, but at least {needed} are needed for as many parameters."
-        )
-    profile = ProcessProfile(process, z, diagonal)
+        few = f"X has {len(z)} rows, but at least {needed} are needed"
+        raise InvalidInputError(f"{few} for as many parameters.")
+    profile, drawing = profiles.ProcessProfile(process, z, diagonal), method == "bootstrap"
     with estimators.few_threads(len(z), len(z)):
-        profile.explore(0.0, ENDS, n_grid)
-        found = _summary(
-            profile, level, profile.mean_square, rng if method == "bootstrap" else None
-        )
-        scores = [process.score(*profile.fitted(u)) for u in profile.curve()[0]]
+        profile.explore(0.0, profiles.ENDS, n_grid)
+        found = _estimate(profile, level, profile.mean_square, rng if drawing else None)
+        scores = [process.score(*profile.fitted(u)) for u in sorted(profile.points)]
     scales = profile.scales(profile.points[profile.best()][1][len(process.bounds) :])
-    metric = CurvedMetric(
-        factor=scales[:, None] * factor, center=center, curvature=found["curvature"]
-    )
-    found |= {"kind": "labels" if labels else "numbers", "n_rows": len(z), "metric": metric}
-    return CurvatureEstimate(**found, profile=_curve(profile, scores))
+    metric = CurvedMetric(factor=scales[:, None] * factor, center=center, curvature=found.curvature)
+    curve = found.profile._replace(score=np.array(scores))
+    kind = "labels" if labels else "numbers"
+    return replace(found, profile=curve, kind=kind, n_rows=len(z), metric=metric)
 
 
 def _read_targets(y: Any) -> tuple[bool, Floats]:
@@ -255,10 +219,8 @@ def _read_targets(y: Any) -> tuple[bool, Floats]:
         return False, estimators.check_numbers(y)
     classes, codes = estimators.encode_classes(y)
     if len(classes) > MOST_LABELS:
-        raise InvalidInputError(
-            f"y has {len(classes)} classes, but expected at most {MOST_LABELS}; if these are "
-            f"numbers, pass y.astype(float)."
-        )
+        many = f"y has {len(classes)} classes, but expected at most {MOST_LABELS}"
+        raise InvalidInputError(f"{many}; if these are numbers, pass y.astype(float).")
     return True, codes.astype(float)
 
 
@@ -270,9 +232,10 @@ def _shaped(
     if isinstance(shape, str) and shape in ("isotropic", "diagonal"):
         return rows, targets, np.eye(d), rows.mean(axis=0)
     if hasattr(shape, "fit") and not isinstance(shape, type):
-        given = {"test_size": 0.5, "random_state": rng, "stratify": targets if labels else None}
         with estimators.naming("shape"):
-            taught, rows, known, targets = train_test_split(rows, targets, **given)
+            taught, rows, known, targets = train_test_split(
+                rows, targets, test_size=0.5, random_state=rng, stratify=targets if labels else None
+            )
         metric = clone(shape).fit(taught, known.astype(int) if labels else known).metric_
     expected = f"'isotropic', 'diagonal', a CurvedMetric of {d} columns, or a learner of one"
     fits = isinstance(metric, CurvedMetric) and metric.dimension == d
@@ -280,34 +243,30 @@ def _shaped(
     return rows, targets, metric.factor, metric.center
 
 
-def _summary(
-    profile: Profile, level: float, size: float, rng: np.random.RandomState | None = None
-) -> dict[str, Any]:
+def _estimate(
+    profile: profiles.Profile, level: float, size: float, rng: np.random.RandomState | None = None
+) -> CurvatureEstimate:
     """Return the maximum, its interval and p-value, by χ² or by draws at 0 and at χ²'s ends."""
     limit = float(stats.chi2.ppf(level, 1))
     at_flat = profile.deviance(0.0)
     p = float(stats.chi2.sf(at_flat, 1))
     ends = [profile.crossing(lambda u: np.full(len(u), limit), side) for side in (-1, 1)]
-    if rng is not None and isinstance(profile, ProcessProfile):
-        places = sorted({0.0, *(e if u is None else u for u, e in zip(ends, ENDS, strict=True))})
+    if rng is not None and isinstance(profile, profiles.ProcessProfile):
+        far = zip(ends, profiles.ENDS, strict=True)
+        places = sorted({0.0, *(e if u is None else u for u, e in far)})
         drawn = {u: profile.draw_deviances(u, N_DRAWS, rng) for u in places}
         limits = [float(np.quantile(drawn[u], level, method="higher")) for u in places]
         p = float((1 + (drawn[0.0] >= at_flat).sum()) / (1 + N_DRAWS))
         ends = [profile.crossing(lambda u: np.interp(u, places, limits), side) for side in (-1, 1)]
-    bounds = (profile.least, np.inf)
-    low, high = (
-        e if u is None else profile.curvature(u) for u, e in zip(ends, bounds, strict=True)
-    )
-    K = profile.curvature(profile.best())
-    return {
-        "curvature": K, "p_value": p, "level": level, "interval": (low, high), "bend": size * K,
-        "bend_interval": (size * low, size * high), "open_ends": (ends[0] is None, ends[1] is None),
-    }  # fmt: skip
-
-
-def _curve(profile: Profile, scores: Any) -> CurvatureProfile:
-    u, y = profile.curve()
-    return CurvatureProfile(np.array([profile.curvature(at) for at in u]), y, np.array(scores))
+    low, high = (None if u is None else profile.curvature(u) for u in ends)
+    low, high = profile.least if low is None else low, np.inf if high is None else high
+    K, (u, y) = profile.curvature(profile.best()), profile.curve()
+    at = np.array([profile.curvature(place) for place in u])
+    curve = CurvatureProfile(at, y, np.full(len(u), np.nan))
+    return CurvatureEstimate(
+        K, (low, high), p, curve, size * K, (size * low, size * high), level,
+        (ends[0] is None, ends[1] is None), "dissimilarities", 0, None,
+    )  # fmt: skip
 
 
 def _of_map(
@@ -323,17 +282,14 @@ def _of_map(
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
         stress = StressProfile(mds.fit(X))
     if stress.freedom < 1:
-        raise InvalidInputError(
-            f"X has {len(stress.v)} rows, which a map in {r} dimensions always fits; pass more, or "
-            f"a smaller n_components."
-        )
+        few = f"X has {len(stress.v)} rows, which a map in {r} dimensions always fits"
+        raise InvalidInputError(f"{few}; pass more, or a smaller n_components.")
     variance, inflation = stress.uncertainty()
     low, high = stress.bounds
     reach = (high - low) * float(np.clip(REACH * np.sqrt(variance) / (high - low), 1e-6, 1.0))
     K = float(np.clip(stress.K, low, high))
-    profile = StressCurve(stress, inflation)
+    profile = profiles.StressCurve(stress, inflation)
     with estimators.few_threads(len(stress.v), len(stress.v)):
         profile.explore(K, (max(K - reach, low), min(K + reach, high)), n_grid)
-        found = _summary(profile, level, float(np.square(stress.v).sum(axis=1).mean()))
-    found |= {"kind": "dissimilarities", "n_rows": len(stress.v), "metric": None}
-    return CurvatureEstimate(**found, profile=_curve(profile, [np.nan] * len(profile.points)))
+        found = _estimate(profile, level, float(np.square(stress.v).sum(axis=1).mean()))
+    return replace(found, n_rows=len(stress.v))

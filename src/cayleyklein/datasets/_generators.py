@@ -61,10 +61,9 @@ def make_elliptic_blobs(
     rng, std = seeded(random_state), as_real(cluster_std, "cluster_std", STD)
     reach = as_real(reach, "reach", f"(0, {math.pi / 2})")
     check_data_size(n, d, as_count(centers, "centers"))
-    y = shared_labels(n, centers, rng)
-    metric = CurvedMetric.euclidean(d, curvature=1.0)
-    n_centers, draw = int(y.max()) + 1, partial(uniform_in_ball, d=d, radius=reach, sign=1, rng=rng)
-    X = elliptic_clusters(spread_centers(n_centers, metric, draw), y, std, reach, rng)
+    y, metric = shared_labels(n, centers, rng), CurvedMetric.euclidean(d, curvature=1.0)
+    draw = partial(uniform_in_ball, d=d, radius=reach, sign=1, rng=rng)
+    X = elliptic_clusters(spread_centers(int(y.max()) + 1, metric, draw), y, std, reach, rng)
     return (X, y, metric) if return_metric else (X, y)
 
 
@@ -166,8 +165,7 @@ def make_mixed(
     metric = MixedMetric(halves, weights / weights.sum())
     middles = spread_centers(n_centers, metric, draw)
     round_half = elliptic_clusters(middles[:, :d_e], y, std_e, reach, rng)
-    open_half = around(carriers(middles[:, d_e:], -1), y, d_h, std_h, -1, rng)
-    X = np.hstack([round_half, open_half])
+    X = np.hstack([round_half, around(carriers(middles[:, d_e:], -1), y, d_h, std_h, -1, rng)])
     return (X, y, metric) if return_metric else (X, y)
 
 
@@ -225,11 +223,9 @@ def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: Random) -> Fl
 def tree_nodes(depth: int, branching: int, edge: float, d: int, rng: Random) -> list[Floats]:
     length = as_real(edge, "edge")
     if not 0 < depth * length <= LARGEST_RADIUS:
-        raise InvalidInputError(
-            f"Got depth={depth} and edge={length:g}, a tree of radius {depth * length:g}, but "
-            f"expected a positive one of at most {LARGEST_RADIUS:g}, beyond which float64 cannot "
-            f"tell rows from the rim."
-        )
+        given = f"depth={depth} and edge={length:g}, a tree of radius {depth * length:g}"
+        most = f"at most {LARGEST_RADIUS:g}, beyond which float64 cannot tell rows from the rim"
+        raise InvalidInputError(f"Got {given}, but expected a positive one of {most}.")
     # 2⁶⁰ nodes are too many however deep the tree; the root has one more child than other nodes.
     inner = depth if branching == 1 else (branching ** min(depth, 60) - 1) // (branching - 1)
     check_data_size(0, d, min(1 + (branching + 1) * inner, 2**60))

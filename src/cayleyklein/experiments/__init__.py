@@ -2,8 +2,8 @@
 
 from cayleyklein.experiments._compare import Comparison, compare
 from cayleyklein.experiments._reproduce import Reproduction, reproduce
-from cayleyklein.experiments._statistics import PairedDifference, paired_difference
 from cayleyklein.experiments.problems import FULL, QUICK, Problem, Protocol, load_problem
+from cayleyklein.experiments.scores import PairedDifference, paired_difference
 
 __all__ = [
     "FULL", "QUICK", "Comparison", "PairedDifference", "Problem", "Protocol", "Reproduction",

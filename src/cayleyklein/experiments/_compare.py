@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import _report as report
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments._runs import Cell, ProgressCallback, provenance, run_cells, write
-from cayleyklein.experiments._statistics import Result, summarize
-from cayleyklein.experiments.methods import BASELINE, COMPARED, METHODS, check_methods
+from cayleyklein.experiments._runs import ProgressCallback, provenance, run_cells, write
+from cayleyklein.experiments.methods import BASELINE, COMPARED, METHODS, Cell, check_methods
 from cayleyklein.experiments.problems import Problem, load_problem, repeated_splits
+from cayleyklein.experiments.scores import Result, summarize
 from cayleyklein.tables import atomic
 
 
@@ -65,39 +64,34 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
-        return {
-            "format": "cayleyklein-comparison",
-            "version": 2,
-            "n_neighbors": self.n_neighbors,
-            "n_splits": self.n_splits,
-            "test_size": self.test_size,
-            "datasets": [
-                {
-                    "name": p.name,
-                    "size": p.describe(),
-                    "notes": list(p.notes),
-                    "curvature": None if found is None else found.verdict,
-                }
-                for p in self.problems
-                for found in [self.curvatures[p.name]]
-            ],
-            "results": self.results,
-            "provenance": self.provenance,
-        }
+        options = {name: getattr(self, name) for name in ("n_neighbors", "n_splits", "test_size")}
+        datasets = [
+            {"name": p.name, "size": p.describe(), "notes": list(p.notes)}
+            | {"curvature": found and found.verdict}
+            for p, found in zip(self.problems, self.curvatures.values(), strict=True)
+        ]
+        found = {"datasets": datasets, "results": self.results, "provenance": self.provenance}
+        return {"format": "cayleyklein-comparison", "version": 2} | options | found
 
     @cached_property
     def curvatures(self) -> dict[str, CurvatureEstimate | None]:
         """How curved each data set is, None where that cannot be estimated; takes a second each."""
         return {problem.name: report.curvature_of(problem) for problem in self.problems}
 
+    @property
+    def _parts(self) -> list[report.Part]:
+        return [
+            (p, [r for r in self.results if r["dataset"] == p.name], self.curvatures[p.name])
+            for p in self.problems
+        ]
+
     def overview(self) -> html.ReportTable:
         """Return the best method for each data set, whether that is shown, and how curved it is."""
-        return report.overview([(p, self._on(p)) for p in self.problems], self.curvatures)
+        return report.overview(self._parts)
 
     def tables(self) -> list[html.ReportTable]:
         """Return a table for each data set."""
-        curved = self.curvatures
-        return [report.dataset_table(p, self._on(p), curved[p.name]) for p in self.problems]
+        return [report.dataset_table(*part) for part in self._parts]
 
     def to_python(self) -> str:
         """Return Python code that does the same."""
@@ -114,27 +108,18 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return the report as one page that needs no other file."""
-        k = self.n_neighbors
-        votes = "" if k is None else f" ({k} votes)"
+        votes = "" if self.n_neighbors is None else f" ({self.n_neighbors} votes)"
         sections = [self.overview().to_html()]
-        for problem, table in zip(self.problems, self.tables(), strict=True):
-            results, curved = self._on(problem), self.curvatures[problem.name]
-            drawn = report.dataset_pictures(problem, results, k, curved)
-            sections.append(table.to_html(after=report.fit_notes(results) + drawn))
+        for part, table in zip(self._parts, self.tables(), strict=True):
+            drawn = report.dataset_pictures(*part, self.n_neighbors)
+            sections.append(table.to_html(after=report.fit_notes(part[1]) + drawn))
         return html.page(
             f"Curved metrics on {', '.join(problem.name for problem in self.problems)}",
             f"Prediction by the nearest neighbours of learned metrics{votes}, and by other "
             f"methods, over {self.n_splits} random splits with {100 * self.test_size:.3g} % of the "
             f"rows for testing.",
-            [
-                *sections,
-                html.section("How to read it", html.bullets(report.HOW_TO_READ)),
-                html.section(
-                    "The same in Python", f"<pre><code>{escape(self.to_python())}</code></pre>"
-                ),
-                html.provenance_section(self.provenance),
-            ],
-        )
+            sections, report.HOW_TO_READ, self.provenance, self.to_python(),
+        )  # fmt: skip
 
     def write_report(self, path: str | Path) -> Path:
         """Write the report, and make its folder; an error leaves the old file."""
@@ -144,21 +129,13 @@ class Comparison:
         write(where, self.to_html())
         return where
 
-    def _on(self, problem: Problem) -> list[Result]:
-        return [result for result in self.results if result["dataset"] == problem.name]
-
 
 def compare(
     data: str | Path | Problem | Iterable[str | Path | Problem] = ("wine", "balance", "vowel"),
-    *,
-    methods: Sequence[str] = COMPARED,
-    n_neighbors: int | None = None,
-    n_splits: int = 5,
-    test_size: float = 0.2,
-    n_jobs: int | None = None,
-    progress: ProgressCallback | None = None,
+    *, methods: Sequence[str] = COMPARED, n_neighbors: int | None = None, n_splits: int = 5,
+    test_size: float = 0.2, n_jobs: int | None = None, progress: ProgressCallback | None = None,
     **table: Any,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Compare our default, every geometry and other methods on the same splits.
 
     Parameters
@@ -204,17 +181,10 @@ def compare(
         problems[name] = replace(problem, name=name)
     if not problems:
         raise InvalidInputError("No data to compare on; name a bundled data set or a file.")
-    outcomes = run_cells(
-        [
-            Cell(name, method, k)
-            for name, problem in problems.items()
-            for method in chosen
-            if problem.task in METHODS[method].tasks
-        ],
-        problems,
-        {name: repeated_splits(p, n_splits, test_size) for name, p in problems.items()},
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    splits = {name: repeated_splits(p, n_splits, test_size) for name, p in problems.items()}
+    pairs = [
+        (name, m) for name, p in problems.items() for m in chosen if p.task in METHODS[m].tasks
+    ]
+    outcomes = run_cells([Cell(*pair, k) for pair in pairs], problems, splits, n_jobs, progress)
     results, used = summarize(outcomes), tuple(problems.values())
     return Comparison(used, results, k, int(n_splits), test_size, provenance())

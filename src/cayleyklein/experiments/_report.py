@@ -1,21 +1,22 @@
 """The report of a comparison: its tables, its pictures, and how to read them."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
 from cayleyklein import plotting
 from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.experiments import _statistics as statistics
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments._statistics import Result, accuracy_text, score_name
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
-from cayleyklein.plotting import shapes
+from cayleyklein.experiments.scores import Result, accuracy_text, score_name
+from cayleyklein.plotting import shapes, style
 from cayleyklein.tables import TableEncoder
 
 GAINS = ("over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s", "predict, s", "K")
@@ -51,54 +52,44 @@ HOW_TO_READ = (
 
 
 ROWS_FOR_CURVATURE = 300  # most rows of the verdict: time grows with their cube
+Part = tuple[Problem, list[Result], CurvatureEstimate | None]
 
 
 def encoded(problem: Problem) -> tuple[Any, Any]:
     """Return the encoder of a table, or None, and its rows as numbers."""
-    if not hasattr(problem.X, "columns"):
-        return None, np.asarray(problem.X, dtype=np.float64)
-    encoder = TableEncoder().fit(problem.X)
-    return encoder, np.asarray(encoder.transform(problem.X), dtype=np.float64)
+    encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
+    rows = problem.X if encoder is None else encoder.transform(problem.X)
+    return encoder, np.asarray(rows, dtype=np.float64)
 
 
 def curvature_of(problem: Problem) -> CurvatureEstimate | None:
     """Return the curvature of standardised columns; None where it cannot be estimated."""
     X = StandardScaler().fit_transform(encoded(problem)[1])
     y = problem.classes[problem.y] if problem.task == "class" else problem.y.astype(float)
-    some: dict[str, Any] = {"max_samples": ROWS_FOR_CURVATURE, "n_grid": 9, "random_state": 0}
-    try:
-        return estimate_curvature(X[:, X.any(axis=0)], y, **some)
-    except CayleyKleinError:  # too few rows, too many classes, no column that varies
-        return None
+    X, most = X[:, X.any(axis=0)], ROWS_FOR_CURVATURE
+    with suppress(CayleyKleinError):  # too few rows, too many classes, no column that varies
+        return estimate_curvature(X, y, max_samples=most, n_grid=9, random_state=0)
+    return None
 
 
-def overview(
-    by_problem: Sequence[tuple[Problem, list[Result]]],
-    curvatures: Mapping[str, CurvatureEstimate | None],
-) -> html.ReportTable:
-    """Return the best method for each data set, whether that is shown, and how curved it is."""
+def overview(parts: Sequence[Part]) -> html.ReportTable:
     rows: list[list[str]] = []
     ranks: dict[str, list[tuple[float, str]]] = {}
-    for problem, results in by_problem:
+    for problem, results, found in parts:
         means = np.array([result[score_name(results[0])] for result in results])
         best = results[int(means.argmax())]
         shown = "yes" if best["is_better_than_knn"] else "no"
-        found = curvatures[problem.name]
         curved = "unknown" if found is None else f"{found.verdict}, bend {found.bend:.2g}"
         rows.append([problem.name, best["title"], accuracy_text(best), interval(best["over_knn"]),
                      shown, curved])  # fmt: skip
-        for result in results:  # half a rank where two are equal
-            mean = result[score_name(result)]
-            rank = (means > mean).sum() + (1 + (means == mean).sum()) / 2
+        for result, rank in zip(results, stats.rankdata(-means), strict=True):
             ranks.setdefault(result["method"], []).append((rank, result["title"]))
     all_of_them = [r for r in ranks.values() if len(r) == len(rows)]
     rank, title = min((np.mean([one for one, _ in r]), r[0][1]) for r in all_of_them)
     n_shown = sum(row[4] == "yes" for row in rows)
-    said = (
-        f"{title} has the best mean rank, {rank:.1f} of {len(all_of_them)} methods. "
-        f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
-        f"standardised k-NN."
-    )
+    said = f"{title} has the best mean rank, {rank:.1f} of {len(all_of_them)} methods. "
+    said += f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
+    said += "standardised k-NN."
     names = ("data set", "best mean", "score ± s.e.", "over k-NN [95 %]", "shown", "curvature")
     return html.ReportTable("Verdict", names, rows, notes=(said,))
 
@@ -160,22 +151,23 @@ MOST_ROWS_DRAWN = 800  # rows in a picture; more would hide each other
 LEGEND_CLASSES = 12  # most classes that a legend lists
 BARS_SHOWN = 15  # columns whose weights are shown
 REGION_GRID = 100  # of the picture of predictions, each way
+LEAST_GROUP = 5  # test rows below which a group says nothing of calibration
 PANELS = 3  # reliability curves side by side
 WIDTH = 5.6  # of a picture, in inches: on a telephone its text can still be read
 RELIABILITY = (
     "how often a prediction is right, by the probability that the method gives it. On the dashed "
     "line probabilities are calibrated; below it the method is too confident, above it too "
     "cautious. Larger dots are more test rows; groups of fewer than "
-    f"{statistics.LEAST_GROUP} are left out."
+    f"{LEAST_GROUP} are left out."
 )
 
 
 def dataset_pictures(
-    problem: Problem, results: Sequence[Result], k: int | None, curvature: Any
+    problem: Problem, results: Sequence[Result], curvature: Any, k: int | None
 ) -> str:
     """Return the pictures of a data set: scores, and what auto learned from its rows."""
     is_class = problem.task == "class"
-    score, name, loss = ("Accuracy", "log loss", "log_loss") if is_class else ("R²", "RMSE", "rmse")
+    score, name, loss = ("Accuracy", "Log loss", "log_loss") if is_class else ("R²", "RMSE", "rmse")
     encoder, X = encoded(problem)
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS_DRAWN])
     X, y = X[rows], problem.classes[problem.y[rows]] if is_class else problem.y[rows]
@@ -190,65 +182,60 @@ def dataset_pictures(
     weights = plotting.FeatureWeightsDisplay(weights=shares, names=list(names))
     most = int(weights.weights.argmax())
     height = 0.9 + 0.27 * len(results)
-    drawn = [
-        (f"{score} on {problem.name} by method.", new_figure(height, draw_score_chart, results)),
-        (
-            f"{name[0].upper()}{name[1:]} on {problem.name} by method.",
-            new_figure(height, draw_losses, results, loss, name),
-        ),
+    pictures = [
+        show(f"{score} on {problem.name} by method.", height, draw_score_chart, results),
+        show(f"{name} on {problem.name} by method.", height, draw_losses, results, loss, name),
     ]
     if is_class:
-        drawn.append((f"{problem.name}: {RELIABILITY}", reliability_figure(results)))
+        said, drawn = f"{problem.name}: {RELIABILITY}", reliability_figure(results)
     else:
         said = f"Predictions of auto for {some} of {problem.name}, each row left out."
-        drawn.append((said, shapes.residuals_figure(y, model.predict(None))))
+        drawn = style.residuals_figure(y, model.predict(None))
+    pictures.append(html.figure_html(drawn, said))
     if curvature is not None:
-        shown = plotting.CurvatureDisplay.from_estimate(curvature)
         said = f"How curved {problem.name} is: {curvature.verdict}. The likelihood over K; the band"
         said += " is the 95 % interval, the vertical line flat space."
-        drawn.append((said, new_figure(4.2, shown.plot)))
+        shown = plotting.CurvatureDisplay.from_estimate(curvature)
+        pictures.append(show(said, 4.2, shown.plot))
     if is_class:
         legend = len(problem.classes) <= LEGEND_CLASSES
         metric = plotting.MetricDisplay.from_estimator(model, X, y)
-        regions = plotting.DecisionBoundaryDisplay.from_estimator(
-            model, X, y, resolution=REGION_GRID
-        )
-        drawn.append((
+        display = plotting.DecisionBoundaryDisplay
+        regions = display.from_estimator(model, X, y, resolution=REGION_GRID)
+        pictures.append(show(
             f"The metric that auto learned from {some} of {problem.name}, on the principal plane "
             f"of its own coordinates. All balls have the same radius: where they look small, "
-            f"distances are long.",
-            new_figure(4.4, metric.plot, legend=legend),
+            f"distances are long.", 4.4, metric.plot, legend=legend,
         ))  # fmt: skip
-        drawn.append((
+        pictures.append(show(
             "Predictions of auto on the principal plane of the standardised columns. Rows are "
             "projected to that plane, so some are on the colour of another class.",
-            new_figure(4.4, regions.plot, legend=legend),
+            4.4, regions.plot, legend=legend,
         ))  # fmt: skip
-    drawn.append((
+    pictures.append(show(
         f"Share of each column in the squared distances of the metric that auto learned from "
         f"{some}; the largest is that of {weights.names[most]}, {weights.weights[most]:.0%}.",
-        new_figure(4.4, weights.plot, top=BARS_SHOWN),
+        4.4, weights.plot, top=BARS_SHOWN,
     ))  # fmt: skip
-    pictures = "".join(html.figure_html(figure, caption) for caption, figure in drawn)
-    return f'<div class="pictures">{pictures}</div>'
+    return f'<div class="pictures">{"".join(pictures)}</div>'
 
 
-def new_figure(height: float, draw: Any, *given: Any, **options: Any) -> Any:
+def show(caption: str, height: float, draw: Any, *given: Any, **options: Any) -> str:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     draw(*given, ax=figure.add_subplot(), **options)
-    return figure
+    return html.figure_html(figure, caption)
 
 
 def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
     measure = score_name(results[0])
     ax.axvline(results[0][measure], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
-        scores = [outcome[measure] for outcome in result["outcomes"]]
+        found = [outcome[measure] for outcome in result["outcomes"]]
         is_better = result["is_better_than_knn"]
-        color, inside = (shapes.BLUE, shapes.BLUE) if is_better else ("black", "white")
-        ax.plot(scores, [row] * len(scores), "o", color="0.7", markersize=4)
+        color, inside = (style.BLUE, style.BLUE) if is_better else ("black", "white")
+        ax.plot(found, [row] * len(found), "o", color="0.7", markersize=4)
         mean, error = result[measure], result["standard_error"]
         ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
     ax.set(yticks=range(len(results)), yticklabels=[result["title"] for result in results])
@@ -257,9 +244,9 @@ def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
 
 
 def draw_losses(results: Sequence[Result], loss: str, name: str, ax: Any) -> None:
-    bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=shapes.BLUE)
+    bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=style.BLUE)
     ax.bar_label(bars, fmt="%.3g", padding=3)
-    ax.set(xlabel=f"{name} (less is better)", ylim=(len(results) - 0.5, -0.5))
+    ax.set(xlabel=f"{name.replace('Log', 'log')} (less is better)", ylim=(len(results) - 0.5, -0.5))
     ax.margins(x=0.2)
 
 
@@ -270,10 +257,12 @@ def reliability_figure(results: Sequence[Result]) -> Any:
     figure = Figure(figsize=(WIDTH, 0.5 + 1.9 * n_rows), layout="constrained")
     panels = figure.subplots(n_rows, PANELS, sharex=True, sharey=True, squeeze=False).ravel()
     for ax, result in zip(panels, results, strict=False):
-        n, confidence, accuracy = statistics.reliability(result)
+        sums = np.sum([o["calibration"] for o in result["outcomes"]], axis=0)
+        n, confidence, accuracy = sums[sums[:, 0] >= LEAST_GROUP].T
+        confidence, accuracy = confidence / n, accuracy / n
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
-        ax.plot(confidence, accuracy, color=shapes.BLUE, linewidth=1)
-        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=shapes.BLUE, zorder=3)
+        ax.plot(confidence, accuracy, color=style.BLUE, linewidth=1)
+        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=style.BLUE, zorder=3)
         ax.set_title(result["title"], fontsize="medium")
         ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1), aspect="equal")
         ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))

@@ -9,6 +9,7 @@ import subprocess
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version
@@ -24,21 +25,9 @@ from cayleyklein._estimators import as_jobs
 from cayleyklein._validation import expect
 from cayleyklein._version import __version__
 from cayleyklein.experiments import scores
-from cayleyklein.experiments.methods import METHODS
+from cayleyklein.experiments.methods import METHODS, Cell
 from cayleyklein.experiments.problems import Problem, Split
 from cayleyklein.tables import TableEncoder, atomic
-
-
-class Cell(NamedTuple):
-    dataset: str
-    method: str
-    k: int | None = None
-    n_targets: int | None = None
-
-    def __str__(self) -> str:
-        k = self.n_targets or self.k
-        return f"{self.dataset}, {METHODS[self.method].title}" + (f", k = {k}" if k else "")
-
 
 Outcome = dict[str, Any]  # what :func:`evaluate_cell` returns
 ProgressCallback = Callable[[int, int, str], object]
@@ -68,37 +57,26 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
         else:
             found = scores.of_numbers(y[test], predicted, y[train].mean())
             scored = {name: found[name] for name in ("r2", "rmse", "mae")}
-    last = model
-    while hasattr(last, "steps"):
-        last = last.steps[-1][1]
-    learner = getattr(last, "learner_", None)
-    geometry = getattr(learner, "geometry_", None)
-    alpha = None
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    learner = getattr(model, "learner_", None)
+    geometry, alpha = getattr(learner, "geometry_", None), None
     if geometry == "mixed":  # half and half where too few rows can be held out to choose it
-        alpha = float(last.selection_.chosen.partition("α = ")[2] or 0.5)
+        alpha = float(model.selection_.chosen.partition("α = ")[2] or 0.5)
     return scored | {
-        "n_train": len(train),
-        "n_test": len(test),
-        "fit_seconds": middle - start,
-        "predict_seconds": end - middle,
-        "geometry": geometry,
+        "n_train": len(train), "n_test": len(test), "fit_seconds": middle - start,
+        "predict_seconds": end - middle, "geometry": geometry, "alpha": alpha,
         "curvatures": [float(K) for K in np.atleast_1d(getattr(learner, "curvature_", ()))],
-        "alpha": alpha,
         "notes": list(dict.fromkeys(str(warning.message) for warning in caught)),
-    }
+    }  # fmt: skip
 
 
 def run_cells(
-    cells: Sequence[Cell],
-    problems: Mapping[str, Problem],
-    splits: Mapping[str, Sequence[Split]],
-    *,
-    n_jobs: int | None,
-    progress: ProgressCallback | None,
-    store: "CellStore | None" = None,
-) -> dict[Cell, list[Outcome]]:
-    known = progress is None or callable(progress)
-    expect(known, "progress", progress, "a function, or None")
+    cells: Sequence[Cell], problems: Mapping[str, Problem], splits: Mapping[str, Sequence[Split]],
+    n_jobs: int | None, progress: ProgressCallback | None, store: "CellStore | None" = None,
+) -> dict[Cell, list[Outcome]]:  # fmt: skip
+    is_one = progress is None or callable(progress)
+    expect(is_one, "progress", progress, "a function, or None")
     tell = progress or (lambda *_: None)
     n_workers = min(as_jobs(n_jobs), cpu_count())
     parallel = Parallel(n_workers, return_as="generator", batch_size=1)
@@ -136,13 +114,11 @@ class CellStore(NamedTuple):
 
     def read(self, cells: Sequence[Cell]) -> dict[Cell, list[Outcome]]:
         found = {}
-        for cell in cells:
-            try:
+        for cell in cells:  # except files that are missing, or not ours
+            with suppress(OSError, ValueError, KeyError, TypeError):
                 stored = json.loads(self.path(cell).read_text("utf-8"))
                 if (stored["run"], stored["cell"]) == (self.run, list(cell)):
                     found[cell] = stored["outcomes"]
-            except (OSError, ValueError, KeyError, TypeError):  # missing, or not one of our files
-                continue
         return found
 
     def write(self, cell: Cell, outcomes: list[Outcome]) -> None:
@@ -158,15 +134,13 @@ def provenance() -> dict[str, Any]:
     cpu = Path("/proc/cpuinfo")
     named = re.search("^model name.*: *(.+)", cpu.read_text("utf-8") if cpu.exists() else "", re.M)
     processor = named[1].strip() if named else platform.processor() or platform.machine()
-    system, cores = platform.platform(), os.cpu_count()
+    machine = {"system": platform.platform(), "processor": processor, "cores": os.cpu_count()}
     return {
-        "cayleyklein": __version__,
-        "commit": commit(),
+        "cayleyklein": __version__, "commit": commit(), "machine": machine,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "versions": {name: version(name) for name in PACKAGES_NAMED},
-        "machine": {"system": system, "processor": processor, "cores": cores},
-    }
+    }  # fmt: skip
 
 
 @cache

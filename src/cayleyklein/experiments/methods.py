@@ -20,7 +20,9 @@ from cayleyklein.learning import CurvedLMNN
 from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
 
 SEED = 0
+SEEDED: dict[str, Any] = {"random_state": SEED}
 PAPER_NEIGHBORS = 3
+BOTH_TASKS = ("class", "number")
 BASELINE, AUTO = "knn", "auto"
 PAPERS = "paper-"  # prefix of the methods that are the paper's algorithm
 
@@ -30,7 +32,7 @@ class Method(NamedTuple):
 
     title: str
     make: Callable[..., Any]
-    tasks: tuple[str, ...] = ("class", "number")
+    tasks: tuple[str, ...] = BOTH_TASKS
 
     def title_for(self, task: str) -> str:
         return self.title if task == "class" else self.title.replace("LMNN", "MLKR")
@@ -45,7 +47,7 @@ def _scaled(title: str, *learners: BaseEstimator) -> Method:
         votes = neighbors.KNeighborsClassifier if task == "class" else neighbors.KNeighborsRegressor
         return make_pipeline(StandardScaler(), *map(clone, learners), votes(k or 5))
 
-    return Method(title, make, ("class",) if learners else ("class", "number"))
+    return Method(title, make, BOTH_TASKS[: 1 if learners else 2])
 
 
 def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
@@ -55,17 +57,30 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
             n_targets = n_targets or k
         votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
         if task == "number":
-            return CurvedKNeighborsRegressor(**votes, geometry=geometry, random_state=SEED)
+            return CurvedKNeighborsRegressor(**votes, **SEEDED, geometry=geometry)
         if n_targets is None:
-            return CurvedKNeighborsClassifier(**votes, geometry=geometry, random_state=SEED)
-        solver: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
+            return CurvedKNeighborsClassifier(**votes, **SEEDED, geometry=geometry)
         learned = "product" if geometry == "auto" else geometry
-        learner = CurvedLMNN(geometry=learned, n_targets=n_targets, random_state=SEED, **solver)
+        learner = CurvedLMNN(geometry=learned, n_targets=n_targets, random_state=SEED)
+        if is_paper:
+            learner.set_params(solver="gradient")
         return CurvedKNeighborsClassifier(**votes, learner=learner)
 
-    labels = is_paper or geometry == "mixed"
-    whose = ", paper's algorithm" if is_paper else ""
-    return Method(title + whose, make, ("class",) if labels else ("class", "number"))
+    title = f"{title}, paper's algorithm" if is_paper else title
+    return Method(title, make, BOTH_TASKS[: 1 if is_paper or geometry == "mixed" else 2])
+
+
+class Cell(NamedTuple):
+    """A method on a data set, with k votes and n_targets target neighbours; None by default."""
+
+    dataset: str
+    method: str
+    k: int | None = None
+    n_targets: int | None = None
+
+    def __str__(self) -> str:
+        k = self.n_targets or self.k
+        return f"{self.dataset}, {METHODS[self.method].title}" + (f", k = {k}" if k else "")
 
 
 SVM_GRID = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
@@ -93,9 +108,7 @@ METHODS = {
     BASELINE: _scaled("standardised k-NN"),
     AUTO: _curved("auto", "auto"),
     "kernel": _either(
-        "kernel machines",
-        CurvedKernelClassifier(random_state=SEED),
-        CurvedKernelRegressor(random_state=SEED),
+        "kernel machines", CurvedKernelClassifier(**SEEDED), CurvedKernelRegressor(**SEEDED)
     ),
     **{name: _curved(title, name) for name, title in CURVED.items()},
     "learned": _curved("learned K", "learned"),
@@ -103,9 +116,7 @@ METHODS = {
     **{PAPERS + name: _curved(title, name, is_paper=True) for name, title in CURVED.items()},
     "nca": _scaled("NCA + k-NN", neighbors.NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": _either(
-        "random forest",
-        RandomForestClassifier(200, random_state=SEED),
-        RandomForestRegressor(200, random_state=SEED),
+        "random forest", RandomForestClassifier(200, **SEEDED), RandomForestRegressor(200, **SEEDED)
     ),
     "svm": _either(
         "RBF SVM",

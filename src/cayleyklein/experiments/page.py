@@ -13,8 +13,21 @@ PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}  # compared with th
 STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
 
-def page(title: str, subtitle: str, sections: Iterable[str]) -> str:
-    body = "\n".join(sections)
+def page(
+    title: str, subtitle: str, sections: Iterable[str], how_to_read: Sequence[str],
+    provenance: dict[str, Any], code: str = "",
+) -> str:  # fmt: skip
+    parts = [*sections, section("How to read it", bullets(how_to_read))]
+    if code:
+        parts.append(section("The same in Python", f"<pre><code>{escape(code)}</code></pre>"))
+    machine, versions = provenance["machine"], provenance["versions"].items()
+    lines = [
+        f"cayleyklein {provenance['cayleyklein']}, commit {provenance['commit'] or 'unknown'}",
+        f"Python {provenance['python']}, " + ", ".join(f"{name} {v}" for name, v in versions),
+        f"{machine['system']}, {machine['processor']}, {machine['cores']} cores",
+        provenance["date"],
+    ]
+    body = "\n".join([*parts, section("Machine and versions", bullets(lines))])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -43,17 +56,6 @@ def figure_html(figure: Any, caption: str) -> str:
     )
 
 
-def provenance_section(provenance: dict[str, Any]) -> str:
-    machine, versions = provenance["machine"], provenance["versions"].items()
-    lines = [
-        f"cayleyklein {provenance['cayleyklein']}, commit {provenance['commit'] or 'unknown'}",
-        f"Python {provenance['python']}, " + ", ".join(f"{name} {v}" for name, v in versions),
-        f"{machine['system']}, {machine['processor']}, {machine['cores']} cores",
-        provenance["date"],
-    ]
-    return section("Machine and versions", bullets(lines))
-
-
 @dataclass(frozen=True)
 class ReportTable:
     """A table with a title and notes; the first `n_labels` columns are words, the others numbers.
@@ -72,14 +74,14 @@ class ReportTable:
         lines = [f"| {' | '.join(texts)} |" for texts in (self.columns, *self.rows)]
         return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])
 
-    def to_html(self, *before: str, after: str = "") -> str:
+    def to_html(self, after: str = "") -> str:
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.columns)
         body = "\n".join(f"<tr>{''.join(map(self._html, row, count()))}</tr>" for row in self.rows)
         table = (
             f'<div class="scroll"><table class="labels-{self.n_labels}">\n'
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
         )
-        return section(self.title, *before, table, bullets(self.notes), after)
+        return section(self.title, table, bullets(self.notes), after)
 
     def _html(self, entry: str, column: int) -> str:
         plain = entry.strip("*")

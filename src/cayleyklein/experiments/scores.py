@@ -1,16 +1,30 @@
-"""Scores: log loss and calibration of probabilities, errors of numbers."""
+"""Scores of predictions, and tests of the differences between methods.
 
-from typing import Any
+Scores on overlapping training rows are not independent, so the plain standard error of a
+difference is too small. Nadeau and Bengio (2003) widen it by the ratio of test to training rows.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from cayleyklein._typing import Floats
+from cayleyklein._validation import as_points, as_real, expect, refuse_huge
+from cayleyklein.experiments.methods import BASELINE, METHODS, PAPERS, Cell
 
 N_GROUPS = 10  # groups of confidence, of equal width
+CONFIDENCE = 0.95
+SAME_DIFFERENCE = 4 * np.finfo(np.float64).eps  # relative spread that is rounding only
 
 
 def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
     """Return the mean of -log p; scikit-learn's does not allow classes that were not trained on."""
-    is_true = np.asarray(truth)[:, None] == classes
-    p = np.where(is_true, probabilities, 0.0).sum(axis=1)
+    p = np.where(np.asarray(truth)[:, None] == classes, probabilities, 0.0).sum(axis=1)
     return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
 
 
@@ -33,3 +47,139 @@ def of_numbers(truth: Any, predicted: Any, mean: float) -> dict[str, Any]:
                 "mae": float(np.abs(off).mean())}  # fmt: skip
 
     return {"rows": len(truth)} | errors(predicted) | {"mean": errors(np.full(len(truth), mean))}
+
+
+class PairedDifference(NamedTuple):
+    """Mean difference over the same splits, its 95 % interval, and the p-value of no difference.
+
+    NaN is unknown: all but the difference for a single split, and the interval if the difference
+    is the same on every split.
+
+    Examples
+    --------
+    >>> PairedDifference(0.1, 0.05, 0.15, float("nan")).to_dict()["p_value"] is None
+    True
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the numbers by name for JSON, with None for NaN."""
+        return {name: None if np.isnan(v) else v for name, v in self._asdict().items()}
+
+
+def paired_difference(
+    scores: ArrayLike, baseline: ArrayLike, *, test_ratio: float
+) -> PairedDifference:
+    """Return scores - baseline on the same splits, with the corrected resampled t-test.
+
+    J differences have mean m and variance s². The variance of m is (1/J + n_test/n_train) s²
+    (Nadeau and Bengio 2003), and m over its root follows Student's t with J - 1 degrees of freedom.
+
+    Parameters
+    ----------
+    scores, baseline : array-like of shape (J,)
+        Accuracies of the two methods, split by split.
+    test_ratio : float
+        n_test / n_train.
+
+    Examples
+    --------
+    >>> paired_difference([0.9, 0.8], [0.9, 0.8], test_ratio=0.25)
+    PairedDifference(difference=0.0, low=nan, high=nan, p_value=1.0)
+    """
+    ratio = as_real(test_ratio, "test_ratio")
+    expect(ratio >= 0, "test_ratio", ratio, "a number ≥ 0")
+    given = as_points(scores, "scores", ndim=1)
+    other = as_points(baseline, "baseline", len(given), ndim=1)
+    refuse_huge(given, "scores")
+    refuse_huge(other, "baseline")
+    differences = given - other
+    mean, n = float(differences.mean()), len(differences)
+    if n < 2:
+        return PairedDifference(mean, *[float("nan")] * 3)
+    # 21/36 - 20/36 and 23/36 - 22/36 differ as floats, which is rounding.
+    if np.ptp(differences) <= SAME_DIFFERENCE * max(np.abs(given).max(), np.abs(other).max()):
+        # The spread is unknown. The probability of n equal signs without a difference is not.
+        return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))
+    error = float(np.sqrt((1 / n + ratio) * differences.var(ddof=1)))
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
+    p_value = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
+    return PairedDifference(mean, mean - reach, mean + reach, p_value)
+
+
+def holm(p_values: Sequence[float]) -> Floats:
+    """Adjust p-values for the number of tests (Holm 1979)."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p)
+    sums = np.maximum.accumulate(np.arange(len(p), 0, -1) * p[order])
+    return np.minimum(sums, 1.0)[np.argsort(order)]
+
+
+Result = dict[str, Any]  # a cell, its outcomes, and their statistics by `summarize`
+STEPS = ("fit", "predict")  # that are timed
+BASELINES: dict[str, Callable[[str], str]] = {  # the method that a method is compared with
+    "knn": lambda method: BASELINE,
+    "flat": lambda method: f"{PAPERS}flat" if method.startswith(PAPERS) else "flat",
+}
+
+
+def score_name(outcome: Mapping[str, Any]) -> str:
+    """Return what methods are compared by: "accuracy" of classes, "r2" of numbers."""
+    return "accuracy" if "accuracy" in outcome else "r2"
+
+
+def summarize(outcomes: Mapping[Cell, list[dict[str, Any]]]) -> list[Result]:
+    results = {cell: _summary(cell, some) for cell, some in outcomes.items()}
+    scores = {cell: [o[score_name(o)] for o in some] for cell, some in outcomes.items()}
+    for name, baseline in BASELINES.items():
+        compared = {cell: cell._replace(method=baseline(cell.method)) for cell in outcomes}
+        for base in outcomes.keys() & set(compared.values()):
+            test, train = (sum(o[k] for o in outcomes[base]) for k in ("n_test", "n_train"))
+            tested = [c for c in outcomes if compared[c] == base != c]
+            compare = partial(paired_difference, baseline=scores[base], test_ratio=test / train)
+            found = [compare(scores[c]) for c in tested]
+            p_values = holm([difference.p_value for difference in found])
+            for cell, difference, p in zip(tested, found, p_values, strict=True):
+                is_better = difference.difference > 0 and p < 1 - CONFIDENCE
+                results[cell][f"over_{name}"] = difference.to_dict()
+                results[cell][f"is_better_than_{name}"] = bool(is_better)
+    return list(results.values())
+
+
+def _summary(cell: Cell, outcomes: list[dict[str, Any]]) -> Result:
+    def known(name: str) -> list[float]:
+        return [outcome[name] for outcome in outcomes if outcome[name] is not None]
+
+    kinds = Counter((o["geometry"], len(o["curvatures"])) for o in outcomes if o["geometry"])
+    learned = None
+    if kinds:  # the most frequent geometry, and the median of each of its curvatures
+        kind, count = kinds.most_common(1)[0]
+        alike = [o["curvatures"] for o in outcomes if (o["geometry"], len(o["curvatures"])) == kind]
+        medians = np.median(alike, axis=0).tolist()
+        learned = {"geometry": kind[0], "curvatures": medians, "n_splits": count}
+    measure = score_name(outcomes[0])
+    shown = ("accuracy", "log_loss") if measure == "accuracy" else ("r2", "rmse", "mae")
+    return cell._asdict() | {
+        "title": METHODS[cell.method].title_for("class" if measure == "accuracy" else "number"),
+        **{name: float(np.mean(known(name))) for name in shown},
+        "standard_error": float(stats.sem(known(measure))) if len(outcomes) > 1 else None,
+        **{f"over_{name}": None for name in BASELINES},
+        **{f"is_better_than_{name}": False for name in BASELINES},
+        **{f"{step}_seconds": float(np.median(known(f"{step}_seconds"))) for step in STEPS},
+        "learned": learned,
+        "alpha": float(np.mean(known("alpha"))) if known("alpha") else None,
+        "outcomes": outcomes,
+    }
+
+
+def cell_of(result: Result) -> Cell:
+    return Cell(*(result[name] for name in Cell._fields))
+
+
+def accuracy_text(result: Result) -> str:
+    error = result["standard_error"]
+    return f"{result[score_name(result)]:.3f}" + ("" if error is None else f" ± {error:.3f}")

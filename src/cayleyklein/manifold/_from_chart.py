@@ -98,9 +98,8 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         given = estimators.check_data(self, X, reset=False, dtype=[np.float64, np.float32])
         found = self.metric_.from_chart(self._in_chart(given, "X", given.dtype), self.chart)
         lost = np.finfo(float).eps / 2 / self.metric_.form_values(found)
-        self._warn_where(
-            lost, "Klein coordinates in double precision", "by pairwise they are exact"
-        )
+        what = "Klein coordinates in double precision"
+        self._warn_where(lost, what, "by pairwise they are exact")
         return found
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
@@ -114,16 +113,13 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         They are taken from the given coordinates, and so exact at any distance from the centre.
         """
-        rows = self._in_chart(checks.as_points(X, "X", ndim=2), "X", checks.float_dtype(X))
-        columns = rows
-        if Y is not None:
-            columns = self._in_chart(checks.as_points(Y, "Y", ndim=2), "Y", checks.float_dtype(Y))
-        found = charts.chart_distance(rows[:, None], columns, self.chart, curvature=self.curvature)
-        return np.asarray(found)
-
-    @property
-    def _sign(self) -> int:
-        return int(np.sign(self.curvature))
+        rows, *others = (
+            self._in_chart(checks.as_points(given, name, ndim=2), name, checks.float_dtype(given))
+            for name, given in (("X", X), ("Y", Y))
+            if given is not None
+        )
+        ends = rows[:, None], (others or [rows])[0]
+        return np.asarray(charts.chart_distance(*ends, self.chart, curvature=self.curvature))
 
     @property
     def _radius(self) -> float:
@@ -140,13 +136,14 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _in_chart(self, given: AnyArray, name: str, dtype: Any = np.float64) -> Floats:
         """Return rows in units of the radius, `axis` last; warn of what their dtype has lost."""
         estimators.check_parameters(self)
+        sign = int(np.sign(self.curvature))
         with checks.about(f"curvature={self.curvature:g}"):
-            charts.refuse_chart(self.chart, self._sign)
+            charts.refuse_chart(self.chart, sign)
         rows = np.asarray(given, dtype=np.float64)[..., self._order(given.shape[-1])]
         with nullcontext() if self._radius == 1 else checks.about(f"Over {self._radius:g}"):
-            rows = charts.check_in_chart(rows / self._radius, self.chart, self._sign, name)
+            rows = charts.check_in_chart(rows / self._radius, self.chart, sign, name)
         if dtype == np.float32:
-            lost = charts.position_error(rows, self.chart, self._sign, np.finfo(dtype).eps / 2)
+            lost = charts.position_error(rows, self.chart, sign, np.finfo(dtype).eps / 2)
             self._warn_where(lost, "Coordinates in float32", "compute them in float64")
         return rows
 

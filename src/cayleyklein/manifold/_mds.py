@@ -19,11 +19,15 @@ from cayleyklein._typing import Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.manifold import _stress as spaces
 from cayleyklein.manifold._placing import place
-from cayleyklein.manifold._scaling import Scaling, ScalingProblem, bridged, n_starts
+from cayleyklein.manifold.scaling import SAMPLE, Scaling, ScalingProblem, bridged
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 
 STRONGEST_GIVEN = 24.0  # √-K times the largest δ beyond which Klein's coordinates lose all digits
+UNDETERMINED = (
+    "The curvature is undetermined: flat and hyperbolic spaces fit these dissimilarities equally "
+    "well. It is set to 0; pass curvature=0.0 if that is meant, or more rows."
+)
 COINCIDENT = 1e-200  # mean square of distances below which points coincide, and have no scale
 ON_DIAGONAL = 1e-10  # share of the largest δ up to which a δ of a row with itself is rounding
 LARGEST = 1e100  # bound, with its inverse, of the largest δ: squares and cubes must not overflow
@@ -37,6 +41,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     pairs. Distances are those of a sphere (K > 0), of flat space (K = 0) or of hyperbolic space
     (K < 0), and the curvature K is one of the unknowns: it may cross zero. Descents start from
     classical scaling and follow exact gradients by L-BFGS.
+    :class:`cayleyklein.plotting.MapDisplay` draws the points.
 
     Parameters
     ----------
@@ -88,10 +93,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_iter_ : int
         Iterations of the best descent.
     n_features_in_, feature_names_in_ : int, ndarray
-
-    See Also
-    --------
-    cayleyklein.plotting.MapDisplay : The points in Poincaré's disc, in the plane or on a globe.
 
     Notes
     -----
@@ -184,18 +185,15 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.max_iter, self.tol, rng,
         )  # fmt: skip
         with estimators.few_threads(n, n):
-            fit = problem.solve(n_starts(n) if self.n_init == "auto" else int(self.n_init))
+            few = 4 if n <= SAMPLE else 1  # the stress of few rows has more different minima
+            fit = problem.solve(few if self.n_init == "auto" else int(self.n_init))
             surface = spaces.to_surface(fit.v, fit.K)
             fit = fit._replace(v=spaces.to_centered(surface, fit.K))
             self._keep(fit, problem.stress, size)
         self.dissimilarity_matrix_ = given
         self._rows = None if self._precomputed else rows
         if not fit.determined:
-            checks.warn_caller(
-                "The curvature is undetermined: flat and hyperbolic spaces fit these "
-                "dissimilarities equally well. It is set to 0; pass curvature=0.0 if that is "
-                "meant, or more rows."
-            )
+            checks.warn_caller(UNDETERMINED)
         self._warn_unless(fit.converged)
         return self
 
@@ -206,9 +204,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.fit(X, weights=weights).embedding_
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Return coordinates (m, n_components) of new rows: each where its own stress is least.
-
-        They are those of `embedding_`; the fitted points stay where they are.
+        """Return coordinates (m, n_components) of new rows, each where its own stress is least.
 
         Parameters
         ----------
@@ -223,10 +219,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         else:
             target = self._between(target, self._rows)
         known = (~np.isnan(target)).astype(float)
-        empty = np.flatnonzero(~known.any(axis=1))
-        if len(empty):
-            where = checks.list_indices(empty)
-            raise InvalidInputError(f"X has no dissimilarity at all in rows {where}; drop them.")
+        _refuse(~known.any(axis=1), "X has no dissimilarity at all in rows {}; drop them.")
         target = np.where(known > 0, target, 0.0)
         if self._levels is not None:
             target = np.interp(target, *self._levels)
@@ -247,11 +240,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _warn_unless(self, converged: bool) -> None:
         if not converged:
-            checks.warn_caller(
-                f"The stress was still falling after max_iter={self.max_iter} iterations; raise "
-                f"max_iter or tol.",
-                ConvergenceWarning,
-            )
+            said = f"The stress was still falling after max_iter={self.max_iter} iterations; "
+            checks.warn_caller(f"{said}raise max_iter or tol.", ConvergenceWarning)
 
     def _keep(self, fit: Scaling, stress: spaces.Stress, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
@@ -275,12 +265,9 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.metric_ is None:
             return spaces.to_stereographic(v, self.curvature_).y
         X = spaces.to_surface(v, self.curvature_)
-        beyond = np.flatnonzero(X[:, -1] <= 0)
-        if len(beyond):
-            raise OutsideDomainError(
-                f"X has rows beyond the hemisphere that the coordinates of the fitted points "
-                f"cover: {checks.list_indices(beyond)}. Fit them together with the others."
-            )
+        said = "X has rows beyond the hemisphere that the coordinates of the fitted points cover: "
+        said += "{}. Fit them together with the others."
+        _refuse(X[:, -1] <= 0, said, OutsideDomainError)
         return np.asarray(X[:, :-1] / X[:, -1:])
 
     @property
@@ -294,10 +281,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         square = reset and not self._precomputed and rows.shape[0] == rows.shape[1] > 2
         if square and not np.diagonal(rows).any() and np.array_equal(rows, rows.T):
-            checks.warn_caller(
-                "X looks like a matrix of dissimilarities, but is taken as rows; if it is one, set "
-                'metric="precomputed".'
-            )
+            said = "X looks like a matrix of dissimilarities, but is taken as rows; if it is one"
+            checks.warn_caller(f'{said}, set metric="precomputed".')
         return rows
 
     def _between(self, rows: Floats, others: Floats | None) -> Floats:
@@ -316,38 +301,34 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
+def _refuse(bad: Any, message: str, error: type[Exception] = InvalidInputError) -> None:
+    """Raise an error with the indices of rows or pairs that are bad, if there are any."""
+    if bad.any():
+        where = np.argwhere(bad) if bad.ndim > 1 else np.flatnonzero(bad)
+        raise error(message.format(checks.list_indices(where)))
+
+
 def check_dissimilarities(values: Floats, name: str) -> float:
     """Check that dissimilarities are not negative or huge; return the largest. NaN is missing."""
-    negative = np.argwhere(values < 0)
-    if len(negative):
-        raise InvalidInputError(
-            f"Negative values in data: {name} is negative at {checks.list_indices(negative)}; "
-            f"dissimilarities are 0 or more."
-        )
+    said = f"Negative values in data: {name} is negative at"
+    _refuse(values < 0, f"{said} {{}}; dissimilarities are 0 or more.")
     longest = float(np.nanmax(values, initial=0.0))
     if longest and not 1 / LARGEST <= longest <= LARGEST:
-        raise InvalidInputError(
-            f"{name} has a largest dissimilarity of {longest:g}, whose powers overflow or "
-            f"underflow; divide {name} by it."
-        )
+        said = f"{name} has a largest dissimilarity of {longest:g}, whose powers"
+        raise InvalidInputError(f"{said} overflow or underflow; divide {name} by it.")
     return longest
 
 
 def symmetric_dissimilarities(values: Floats, name: str) -> Floats:
     """Check that dissimilarities are symmetric; fill in those missing in one triangle only."""
     if values.shape[0] != values.shape[1]:
-        raise InvalidInputError(
-            f'{name} must be a square matrix with metric="precomputed"; got shape {values.shape}.'
-        )
+        expected = 'a square matrix with metric="precomputed"'
+        raise InvalidInputError(f"{name} must be {expected}; got shape {values.shape}.")
     longest = check_dissimilarities(values, name)
     values = np.where(np.isnan(values), values.T, values)
     symmetric = checks.as_symmetric(np.nan_to_num(values), name)
-    own = np.flatnonzero(np.diagonal(symmetric) > ON_DIAGONAL * longest)
-    if len(own):
-        raise InvalidInputError(
-            f"{name} must be 0 on the diagonal, but is not in rows {checks.list_indices(own)}; "
-            f"convert similarities to dissimilarities first."
-        )
+    said = f"{name} must be 0 on the diagonal, but is not in rows {{}}; convert similarities to"
+    _refuse(np.diagonal(symmetric) > ON_DIAGONAL * longest, f"{said} dissimilarities first.")
     symmetric[np.isnan(values)] = np.nan
     np.fill_diagonal(symmetric, 0.0)
     return symmetric
@@ -359,21 +340,12 @@ def pair_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
         return None
     found = np.ones(missing.shape) if weights is None else checks.as_symmetric(weights, "weights")
     if found.shape != missing.shape:
-        raise InvalidInputError(
-            f"weights must have shape {missing.shape}, one for each pair of rows; got "
-            f"{found.shape}."
-        )
-    negative = np.argwhere(found < 0)
-    if len(negative):
-        where = checks.list_indices(negative)
-        raise InvalidInputError(f"weights is negative at {where}; a weight is 0 or more.")
+        expected = f"shape {missing.shape}, one for each pair of rows"
+        raise InvalidInputError(f"weights must have {expected}; got {found.shape}.")
+    _refuse(found < 0, "weights is negative at {}; a weight is 0 or more.")
     found[missing] = 0.0
     np.fill_diagonal(found, 0.0)
-    parts, group = connected_components(found > 0, directed=False)
-    if parts > 1:
-        raise InvalidInputError(
-            f"No dissimilarity of positive weight connects rows "
-            f"{checks.list_indices(np.flatnonzero(group != group[0]))} with row 0, so that their "
-            f"places are undetermined; drop them, or fit them by themselves."
-        )
+    group = connected_components(found > 0, directed=False)[1]
+    said = "No dissimilarity of positive weight connects rows {} with row 0, so that their places "
+    _refuse(group != group[0], f"{said}are undetermined; drop them, or fit them by themselves.")
     return found

@@ -32,8 +32,13 @@ def place(
     fixed point that it should coincide with, and nowhere else.
     """
     found, converged = np.empty((len(target), v.shape[1])), np.empty(len(target), dtype=bool)
-    few = slice(None, None, -(-len(v) // STARTING_POINTS))
-    starts = _starts(v[few], K, target[:, few], weights[:, few])
+    few, ranked = slice(None, None, -(-len(v) // STARTING_POINTS)), []
+    for multiple, count in STARTS_AT.items():
+        between = distances(v[few], K, multiple * v[few])
+        stress = weights[:, few] @ np.square(between)
+        stress -= 2 * (weights * target)[:, few] @ between
+        ranked.append(multiple * v[few][np.argsort(stress, axis=1, kind="stable")[:, :count]])
+    starts = np.concatenate(ranked, axis=1)
     twin = (weights > 0) & (target == 0)
     starts[twin.any(axis=1)] = v[twin.argmax(axis=1)][twin.any(axis=1), None]
     step = max(1, BLOCK_DERIVATIVES // (ROUNDS[0][2] * v.size))
@@ -51,23 +56,10 @@ def place(
     return found, converged
 
 
-def _starts(v: Floats, K: float, target: Floats, weights: Floats) -> Floats:
-    """Return starts (m, s, r): of each multiple of v those of least stress."""
-    starts = []
-    for multiple, count in STARTS_AT.items():
-        between = distances(v, K, multiple * v)
-        stress = weights @ np.square(between) - 2 * (weights * target) @ between
-        starts.append(multiple * v[np.argsort(stress, axis=1, kind="stable")[:, :count]])
-    return np.concatenate(starts, axis=1)
-
-
 def expand(
     fixed: Stereographic, K: float, v: Floats, target: Floats, weights: Floats, owner: Ints
 ) -> tuple[Floats, Floats, Floats]:
-    """Return Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t), half its gradient, and JᵀΩJ.
-
-    Target and weights of point i are those in row `owner[i]`.
-    """
+    """Return Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t) and JᵀΩJ; t and ω in row owner[i]."""
     m, r = v.shape
     stress, slope, square = np.zeros(m), np.zeros((m, r)), np.zeros((m, r, r))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -87,10 +79,7 @@ def expand(
 def descend_to(
     v_to: Floats, K: float, starts: Floats, target: Floats, weights: Floats, max_iter: int
 ) -> tuple[Floats, Floats, Bools]:
-    """Descend from starts (m, s, r) among fixed points v_to (n, r), each start by itself.
-
-    Return the ends, their stress (m, s), and which converged.
-    """
+    """Return the ends of descents from starts (m, s, r), their stress, and which converged."""
     shape, r = starts.shape[:2], starts.shape[2]
     v, fixed = starts.reshape(-1, r).copy(), to_stereographic(v_to, K)
     owner = np.repeat(np.arange(shape[0]), shape[1])

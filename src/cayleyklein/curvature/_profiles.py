@@ -1,0 +1,342 @@
+"""The likelihood of K: processes of targets, and the profile with all else at its best.
+
+Targets are values of a Gaussian process with covariance σ² exp(-d/ℓ), d a distance. Parameters are
+logarithms: of ℓ, relative to the mean distance, and for labels of σ²/ℓ, which the data determine
+better than either (Zhang 2004). Noise, mean and the σ² of numbers are profiled out.
+
+K is searched along u in (-1, 1), K = u/R² for u ≤ 0 and u/(R²(1 - u)) for u > 0, where R is the
+distance of the farthest row from the centre: the hyperbolic domain ends at u = -1, and towards
+u = 1 the sphere becomes so small that only directions from the centre count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.special import log_ndtr
+
+from cayleyklein._typing import Floats
+from cayleyklein.kernels.machine import Spectrum
+from cayleyklein.manifold.scaling import StressProfile
+from cayleyklein.metrics import CurvedMetric
+
+NOISES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
+LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from
+RATIOS = (1.0, 10.0, 100.0)  # σ²/ℓ to start from
+PRIOR_OF_MEAN = 100.0  # prior variance of the constant f of a label: as good as unknown
+BARTLETT = 1.1  # mean deviance at the true K, roughly: 0.9 for 100 simulated rows, 1.3 for 300
+NEWTON_STEPS, NEWTON_GAIN = 40, 1e-5
+ENDS = (-0.999, 0.97)  # of the profile, along u
+STEP = 0.6  # of a logarithm, in a search
+MOST_ROUNDS, ENOUGH = 20, 0.02  # rounds of a search, and the gain in a round that ends it
+DRAWN_GRID = 9  # points of the profile of targets drawn for a bootstrap
+SCALES = (-7.0, 7.0)  # bounds of the logarithms of column scales, from those of the start
+
+
+def peak(values: dict[float, float]) -> float:
+    """Return the top of the parabola through the highest point and its neighbours, if finite."""
+    x, y = np.array(sorted(values.items())).T
+    top = int(y.argmax())
+    if not (0 < top < len(x) - 1 and np.isfinite(y[top - 1 : top + 2]).all()):
+        return float(x[top])
+    steps = np.diff(x[top - 1 : top + 2])
+    fall, rise = np.diff(y[top - 1 : top + 2]) / steps
+    return float((x[top] + x[top - 1]) / 2 + steps.sum() / 2 * fall / (fall - rise or 1.0))
+
+
+def contrasts(values: Floats) -> Floats:
+    """Return n - 1 orthonormal contrasts of n rows, which no constant changes (Householder)."""
+    n = len(values)
+    mirror = np.full(n, 1 / np.sqrt(n))
+    mirror[0] += 1
+    return np.asarray((values - np.outer(mirror, mirror @ values) / mirror[0])[1:])
+
+
+class NumberProcess:
+    """Numbers y (n, 1), by their restricted likelihood: that of their contrasts."""
+
+    starts = np.log([[length] for length in LENGTHS])
+    bounds = np.log([[0.01, 100.0]])
+
+    def __init__(self, targets: Floats) -> None:
+        self.targets = targets
+
+    def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
+        return self._best_ridge(D, log_parameters)[0]
+
+    def _best_ridge(self, D: Floats, log_parameters: Floats) -> tuple[float, float, Floats]:
+        """Return the log likelihood at its best noise, that noise, and σ²."""
+        gram = contrasts(contrasts(np.exp(-D / np.exp(log_parameters[0]))).T)
+        spectrum = Spectrum.of(gram, contrasts(self.targets), np.ones(len(gram)))
+        found = {float(np.log(r)): float(spectrum.log_likelihood(r).sum()) for r in NOISES}
+        for _ in range(2):
+            at = peak(found)
+            found[at] = float(spectrum.log_likelihood(float(np.exp(at))).sum())
+        best = max(found, key=found.__getitem__)
+        ridge = float(np.exp(best))
+        return found[best], ridge, spectrum.variances(ridge)
+
+    def score(self, D: Floats, log_parameters: Floats) -> float:
+        """Return R² of each row by the others."""
+        y = self.targets - self.targets.mean(axis=0)
+        errors = left_out_errors(D, log_parameters, y)
+        return float(1 - np.square(errors).sum() / np.square(y).sum())
+
+    def draw(self, D: Floats, log_parameters: Floats, rng: np.random.RandomState) -> NumberProcess:
+        _, ridge, variance = self._best_ridge(D, log_parameters)
+        smooth = draw_process(np.exp(-D / np.exp(log_parameters[0])), 1, rng)
+        noise = np.sqrt(ridge) * rng.normal(size=smooth.shape)
+        return NumberProcess(np.sqrt(variance) * (smooth + noise))
+
+
+class LabelProcess:
+    """Labels as signs (n, c), one column for two classes and otherwise one against the rest.
+
+    p(y) = ∫ Π Φ(yᵢfᵢ) dN(f) by Laplace's approximation (Rasmussen and Williams 2006, algorithm
+    3.1); deviances, a little too large in simulations, are divided by a constant. The log
+    likelihoods of one against the rest count half each, since they see every border between two
+    classes from both sides.
+    """
+
+    starts = np.log([[length, ratio] for length in LENGTHS for ratio in RATIOS])
+    bounds = np.log([[0.01, 100.0], [1e-2, 1e4]])
+
+    def __init__(self, codes: Floats) -> None:
+        signs = np.where(codes[:, None] == np.unique(codes), 1.0, -1.0)
+        self.targets = signs[:, 1:] if signs.shape[1] == 2 else signs
+        # f where the integrand was largest last, from which the next search starts
+        self.modes = np.zeros_like(self.targets)
+
+    def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
+        length, ratio = np.exp(log_parameters)
+        covariance = ratio * length * np.exp(-D / length) + PRIOR_OF_MEAN
+        total, c = 0.0, self.targets.shape[1]
+        for j in range(c):
+            value, self.modes[:, j] = laplace(covariance, self.targets[:, j], self.modes[:, j])
+            total += value
+        return total / BARTLETT / (1 if c == 1 else 2)
+
+    def score(self, D: Floats, log_parameters: Floats) -> float:
+        """Return the share of labels that ridge regression of the others' signs gets right."""
+        predicted = self.targets - left_out_errors(D, log_parameters, self.targets)
+        if predicted.shape[1] == 1:
+            return float((predicted * self.targets > 0).mean())
+        return float((predicted.argmax(axis=1) == self.targets.argmax(axis=1)).mean())
+
+    def draw(self, D: Floats, log_parameters: Floats, rng: np.random.RandomState) -> LabelProcess:
+        length, ratio = np.exp(log_parameters)
+        shares = (1 + self.targets).mean(axis=0) / 2
+        shares = np.append(1 - shares, shares) if len(shares) == 1 else shares
+        smooth = np.sqrt(ratio * length) * draw_process(np.exp(-D / length), len(shares), rng)
+        scores = smooth + rng.normal(size=smooth.shape)
+        codes = np.argmax(scores + scores.std() * np.log(shares), axis=1)
+        return LabelProcess(codes.astype(float))
+
+
+def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats) -> Floats:
+    """Return the errors (n, t) of ridge regression without each row, by the best ridge."""
+    gram = np.exp(-D / np.exp(log_parameters[0]))
+    spectrum = Spectrum.of(gram, targets, np.ones(len(gram)))
+    return min(map(spectrum.left_out_errors, NOISES), key=lambda e: float(np.square(e).sum()))
+
+
+def draw_process(covariance: Floats, count: int, rng: np.random.RandomState) -> Floats:
+    values, vectors = np.linalg.eigh(covariance)
+    noise = rng.normal(size=(len(values), count))
+    return np.asarray(vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * noise))
+
+
+def laplace(covariance: Floats, signs: Floats, f: Floats) -> tuple[float, Floats]:
+    """Return the log likelihood of signs, and the mode f; Newton's method from a given f."""
+    n, reached, step = len(signs), -np.inf, 1.0
+    a = np.zeros(n)
+    for start in (f, np.zeros(n)):
+        f, reached = start, -np.inf
+        for _ in range(NEWTON_STEPS):
+            m = signs * f
+            ratio = np.exp(-m * m / 2 - log_ndtr(m)) / np.sqrt(2 * np.pi)  # φ/Φ
+            weights = ratio * (ratio + m)
+            root, b = np.sqrt(weights), weights * f + signs * ratio
+            system = root[:, None] * covariance * root
+            system.flat[:: n + 1] += 1.0
+            lower = lapack.dpotrf(system.T, lower=1, overwrite_a=1)[0]
+            a = b - root * lapack.dpotrs(lower, root * (covariance @ b), lower=1)[0]
+            f = covariance @ a
+            now = float(log_ndtr(signs * f).sum() - a @ f / 2)
+            step, reached = now - reached, now
+            if abs(step) < NEWTON_GAIN or step < 0:
+                break
+        if abs(step) < NEWTON_GAIN:
+            break
+    return reached - float(np.log(np.diagonal(lower)).sum()), f
+
+
+def climb(value: Callable[[Floats], float], start: Floats, bounds: Floats) -> tuple[float, Floats]:
+    """Return the largest value and where it is, by parabolas along one coordinate after another."""
+
+    def moved(at: Floats, axis: int, t: float) -> Floats:
+        return np.where(np.arange(len(at)) == axis, t, at)
+
+    best, at = value(start), start
+    for _ in range(MOST_ROUNDS):
+        before = best
+        for axis, (low, high) in enumerate(bounds):
+            here = float(at[axis])
+            tried = {here: best}
+            for t in np.clip([here - STEP, here + STEP], low, high):
+                tried[t] = tried[t] if t in tried else value(moved(at, axis, t))
+            top = max(tried, key=tried.__getitem__)
+            t = peak(tried) if top == here else float(np.clip(2 * top - here, low, high))
+            if abs(t - top) > STEP / 6:
+                tried[t] = value(moved(at, axis, t))
+            t = max(tried, key=tried.__getitem__)
+            best, at = tried[t], moved(at, axis, t)
+        if best - before < ENOUGH:
+            break
+    return best, at
+
+
+@dataclass
+class Profile:
+    """A profile known at some u: `points` are u → log likelihood, other parameters."""
+
+    points: dict[float, tuple[float, Floats]] = field(default_factory=dict, init=False)
+    least = -np.inf  # the lower end of the domain, a curvature
+
+    def curvature(self, u: float) -> float:
+        return u
+
+    def search(self, u: float) -> tuple[float, Floats]:
+        raise NotImplementedError
+
+    def at(self, u: float) -> float:
+        if u not in self.points:
+            self.points[u] = self.search(u)
+        return self.points[u][0]
+
+    def nearest(self, u: float) -> Floats:
+        return self.points[min(self.points, key=lambda at: abs(at - u))][1]
+
+    def explore(self, middle: float, ends: tuple[float, float], n_grid: int) -> None:
+        """Profile a grid, outwards from its middle, and refine it at the maximum."""
+        self.at(middle)
+        for share, end in product(np.linspace(0.0, 1.0, n_grid // 2 + 1)[1:], ends):
+            self.at(float(middle + share * (end - middle)))
+        for _ in range(2):
+            self.at(peak({u: value for u, (value, _) in self.points.items()}))
+
+    def curve(self) -> tuple[Floats, Floats]:
+        u = np.array(sorted(self.points))
+        return u, np.array([self.points[at][0] for at in u])
+
+    def best(self) -> float:
+        return max(self.points, key=self.at)
+
+    def deviance(self, u: float) -> float:
+        """Return twice the log likelihood that the largest one has more than that at u."""
+        value = self.at(u)
+        return 2 * (self.at(self.best()) - value)
+
+    def crossing(self, allowed: Callable[[Floats], Floats], side: int) -> float | None:
+        """Return the u beyond which deviances are larger than allowed; None without an end."""
+        for _ in range(4):
+            u, y = self.curve()
+            excess = np.sqrt(2 * (y.max() - y)) - np.sqrt(allowed(u))  # nearly linear in u
+            inside = np.flatnonzero(excess <= 0)
+            last = int(inside[0] if side < 0 else inside[-1])
+            beyond = last + side
+            if not 0 <= beyond < len(u):
+                return None
+            share = excess[last] / (excess[last] - excess[beyond])
+            found = float(u[last] + share * (u[beyond] - u[last]))
+            if np.abs(found - u[[last, beyond]]).min() < 1e-3 * (u[-1] - u[0]):
+                break
+            self.at(found)
+        return found
+
+
+@dataclass
+class ProcessProfile(Profile):
+    """Rows z (n, r), centred, and the process of their targets; `known` is a similar profile."""
+
+    process: NumberProcess | LabelProcess
+    z: Floats
+    diagonal: bool = False
+    known: Profile | None = None
+
+    def __post_init__(self) -> None:
+        self.mean_square = float(np.square(self.z).sum(axis=1).mean())
+        self.start_scales = -np.log(self.z.std(axis=0)) if self.diagonal else np.empty(0)
+        z = self.z * self.scales(self.start_scales)
+        self.radius = float(np.sqrt(np.square(z).sum(axis=1).max()))
+        self.least = -1 / self.radius**2
+
+    def scales(self, log_scales: Floats) -> Floats:
+        """Return the diagonal of L, which keeps the mean of ‖z‖²."""
+        if not self.diagonal:
+            return np.ones(self.z.shape[1])
+        found = np.exp(log_scales - log_scales.max())
+        size = float(np.square(self.z * found).sum(axis=1).mean())
+        return np.asarray(found * np.sqrt(self.mean_square / size))
+
+    def curvature(self, u: float) -> float:
+        return u / self.radius**2 / (1 - max(u, 0.0))
+
+    def distances(self, u: float, log_scales: Floats) -> Floats | None:
+        """Return the distances in units of their mean; None if a row is outside the domain."""
+        metric = CurvedMetric(factor=self.scales(log_scales), curvature=self.curvature(u))
+        if not metric.contains(self.z).all():
+            return None
+        D = metric.pairwise(self.z)
+        return np.asarray(D / D.mean())
+
+    def search(self, u: float) -> tuple[float, Floats]:
+        m = len(self.process.bounds)
+        fixed = None if self.diagonal else self.distances(u, self.start_scales)
+
+        def value(parameters: Floats) -> float:
+            D = self.distances(u, parameters[m:]) if fixed is None else fixed
+            return -np.inf if D is None else self.process.log_likelihood(D, parameters[:m])
+
+        starts = [np.append(start, self.start_scales) for start in self.process.starts]
+        if self.points or self.known:
+            near = (self.known or self).nearest(u)
+            starts = [near, np.append(near[:m], self.start_scales)][: 1 + self.diagonal]
+        start = max(starts, key=value) if len(starts) > 1 else starts[0]
+        scales = self.start_scales[:, None] + SCALES
+        return climb(value, start, np.vstack([self.process.bounds, scales]))
+
+    def fitted(self, u: float) -> tuple[Floats, Floats]:
+        """Return the distances and the parameters of the process at u."""
+        self.at(u)
+        parameters, m = self.points[u][1], len(self.process.bounds)
+        D = self.distances(u, parameters[m:])
+        assert D is not None
+        return D, parameters[:m]
+
+    def draw_deviances(self, u: float, count: int, rng: np.random.RandomState) -> Floats:
+        """Return deviances at u of targets drawn from the process that was fitted there."""
+        found = np.empty(count)
+        for i in range(count):
+            drawn = self.process.draw(*self.fitted(u), rng)
+            again = ProcessProfile(drawn, self.z, self.diagonal, self)
+            again.explore(0.0, ENDS, DRAWN_GRID)
+            found[i] = again.deviance(u)
+        return found
+
+
+@dataclass
+class StressCurve(Profile):
+    """The profile of a map's stress; u is K."""
+
+    stress: StressProfile
+    inflation: float
+
+    def search(self, u: float) -> tuple[float, Floats]:
+        start = self.nearest(u) if self.points else self.stress.v
+        found, v = self.stress.log_likelihood(u, start)
+        return found / self.inflation, v
