@@ -16,7 +16,7 @@ from cayleyklein.experiments import page as html
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
 from cayleyklein.experiments.scores import Result, accuracy_text, score_name
-from cayleyklein.plotting import shapes, style
+from cayleyklein.plotting import shapes
 from cayleyklein.tables import TableEncoder
 
 GAINS = ("over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s", "predict, s", "K")
