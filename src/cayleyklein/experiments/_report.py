@@ -190,7 +190,7 @@ def dataset_pictures(
         said, drawn = f"{problem.name}: {RELIABILITY}", reliability_figure(results)
     else:
         said = f"Predictions of auto for {some} of {problem.name}, each row left out."
-        drawn = style.residuals_figure(y, model.predict(None))
+        drawn = shapes.residuals_figure(y, model.predict(None))
     pictures.append(html.figure_html(drawn, said))
     if curvature is not None:
         said = f"How curved {problem.name} is: {curvature.verdict}. The likelihood over K; the band"
@@ -234,7 +234,7 @@ def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
     for row, result in enumerate(results):
         found = [outcome[measure] for outcome in result["outcomes"]]
         is_better = result["is_better_than_knn"]
-        color, inside = (style.BLUE, style.BLUE) if is_better else ("black", "white")
+        color, inside = (shapes.BLUE, shapes.BLUE) if is_better else ("black", "white")
         ax.plot(found, [row] * len(found), "o", color="0.7", markersize=4)
         mean, error = result[measure], result["standard_error"]
         ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
@@ -244,7 +244,7 @@ def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
 
 
 def draw_losses(results: Sequence[Result], loss: str, name: str, ax: Any) -> None:
-    bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=style.BLUE)
+    bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=shapes.BLUE)
     ax.bar_label(bars, fmt="%.3g", padding=3)
     ax.set(xlabel=f"{name.replace('Log', 'log')} (less is better)", ylim=(len(results) - 0.5, -0.5))
     ax.margins(x=0.2)
@@ -261,8 +261,8 @@ def reliability_figure(results: Sequence[Result]) -> Any:
         n, confidence, accuracy = sums[sums[:, 0] >= LEAST_GROUP].T
         confidence, accuracy = confidence / n, accuracy / n
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
-        ax.plot(confidence, accuracy, color=style.BLUE, linewidth=1)
-        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=style.BLUE, zorder=3)
+        ax.plot(confidence, accuracy, color=shapes.BLUE, linewidth=1)
+        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=shapes.BLUE, zorder=3)
         ax.set_title(result["title"], fontsize="medium")
         ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1), aspect="equal")
         ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))
