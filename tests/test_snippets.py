@@ -2,7 +2,8 @@
 
 Python is run, block by block. Of the command, what answers in a moment is run on a small table;
 what takes long (`compare`, `reproduce`, `figures`, `explore`), or reads files that are not there,
-goes through the command's own parser only. Answers that the tutorial shows must be the right ones.
+goes through the command's own parser only. Answers that the tutorial shows must be the right ones,
+and so must a block of text right below a block of Python: it is what that prints.
 Of other programs the named target, file or extra must exist. How a page marks a block that cannot
 run: see tests/snippets.py. It is a skipped test then, whose reason is listed at the end of the run.
 """
@@ -62,7 +63,7 @@ def copy_downloads(folder):
 
 
 @pytest.mark.parametrize("block", SNIPPETS, ids=lambda block: block.name)
-def test_runs(block, tmp_path, monkeypatch):
+def test_runs(block, tmp_path, monkeypatch, capsys):
     if block.not_run is not None:
         compile(block.code, block.name, "exec")
         pytest.skip(f"{block.name} is not run: {block.not_run}")
@@ -70,7 +71,22 @@ def test_runs(block, tmp_path, monkeypatch):
     copy_downloads(tmp_path)
     names = {"__name__": "snippet"}
     for part in chain(block):
+        capsys.readouterr()
         run(part, names)
+    if (shown := printed_below(block)) is not None:
+        checker, printed = doctest.OutputChecker(), capsys.readouterr().out
+        assert checker.check_output(shown, printed, OPTIONS), printed
+
+
+def printed_below(block: Block) -> str | None:
+    """Return the block of text that follows Python with nothing but white space between."""
+    at = BLOCKS.index(block) + 1
+    below = BLOCKS[at] if at < len(BLOCKS) else None
+    if below is None or below.page != block.page or below.language != "text":
+        return None
+    end = block.line + block.code.count("\n") + 1  # the line of the closing fence
+    between = TEXTS[block.page].splitlines()[end : below.line - 1]
+    return below.code if not "".join(between).strip() else None
 
 
 def test_blocks_are_of_known_languages():
