@@ -8,7 +8,9 @@ Each measurement's output is kept in ``docs/evidence/NAME.txt``, under its comma
 provenance. ``docs/evidence/claims.toml`` lists what README and documentation say about them: a
 text with gaps, and the patterns that find the numbers for the gaps in an output. A claim holds if
 the page has the text with these numbers; claims with a ``table`` are the rows of the table between
-the page's marks ``<!-- evidence: NAME -->`` and ``<!-- /evidence -->``, and are written there.
+the page's marks ``<!-- evidence: NAME -->`` and ``<!-- /evidence -->``, and are written there. One
+with ``each`` is a claim for each pair of a name, put for NAME in the text, and a pattern, put for
+KEY in the patterns.
 ``docs/evidence.md`` is the table of all claims.
 """
 
@@ -146,16 +148,17 @@ def claims() -> list[Claim]:
     listed = tomllib.loads((OUTPUTS / "claims.toml").read_text("utf-8"))["claim"]
     found = []
     for entry in listed:
-        numbers: list[float] = []
-        proofs = []
-        for output, pattern in entry["from"]:
-            some, line = find(output, pattern)
-            numbers += some
-            proofs.append((output, line))
-        text = entry["text"].format(*numbers)
-        page = " ".join((ROOT / entry["page"]).read_text("utf-8").split())
-        holds = " ".join(text.split()) in page
-        found.append(Claim(entry["page"], entry.get("table"), text, tuple(proofs), holds))
+        for name, key in entry.get("each", [["", ""]]):
+            numbers: list[float] = []
+            proofs = []
+            for output, pattern in entry["from"]:
+                some, line = find(output, pattern.replace("KEY", key))
+                numbers += some
+                proofs.append((output, line))
+            text = entry["text"].replace("NAME", name).format(*numbers).replace("nan", "none")
+            page = " ".join((ROOT / entry["page"]).read_text("utf-8").split())
+            holds = " ".join(text.split()) in page
+            found.append(Claim(entry["page"], entry.get("table"), text, tuple(proofs), holds))
     return found
 
 
@@ -236,6 +239,10 @@ def main() -> None:
     except LookupError as error:
         sys.exit(str(error))
     PAGE.write_text(page_of(found), "utf-8")
+    import _figure  # beside this script
+
+    both = [(OUTPUTS / f"{name}.txt").read_text("utf-8") for name in ("classifiers", "curvature")]
+    _figure.draw(*both, ROOT / "docs" / "_static" / "curvature-adds.svg")
     for claim in found:
         if not claim.holds:
             print(f"{claim.page} should say: {claim.text}")
