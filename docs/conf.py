@@ -68,13 +68,18 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
 html_title = "cayleyklein"
+html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_show_sphinx = False
 # Pages that have no neighbours in their section need no empty column beside them.
 html_sidebars = {name: [] for name in ("index", "changelog", "auto_examples/index", "search")}
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system has it
 html_theme_options = {
-    "logo": {"text": "cayleyklein"},
+    "logo": {
+        "text": f"cayleyklein {version}",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "show_nav_level": 1,
