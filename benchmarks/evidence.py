@@ -55,7 +55,7 @@ RUNS = {
     "kernels": "benchmarks/bench_kernels.py",
     "hard": "benchmarks/bench_hard.py",
     "curved-parts": "benchmarks/bench_curved_parts.py",
-    "classifiers": "benchmarks/bench_classifiers.py --rows 500 2000",
+    "classifiers": "benchmarks/bench_classifiers.py --rows 500",
     "paper": "-m cayleyklein reproduce -o docs/_build/paper",
 }
 """Name of the output → arguments of Python; the quick ones first."""
