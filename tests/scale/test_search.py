@@ -248,6 +248,7 @@ def test_what_needs_rows_in_memory_says_so():
         lambda: inside.radius_neighbors(lazy_X),
         lambda: inside.kneighbors_graph(lazy_X),
         lambda: MMC().fit(lazy_X, y),
+        lambda: spread.predict(np.where(Q > 0, np.nan, Q)),
         lambda: pickle.dumps(spread),
     ):
         with pytest.raises(InvalidInputError, match=r"Dask|memory"):

@@ -18,6 +18,7 @@ from cayleyklein.columns import means
 from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.columns.gaps import Gaps
 from cayleyklein.columns.uses import as_table
+from cayleyklein.exceptions import InvalidInputError
 
 
 class TableInput:
@@ -123,6 +124,11 @@ def query_rows(estimator: Any, X: Any) -> Floats:
         return encoder.fill(rows)
     if takes and has_gaps(rows):
         given = estimator._given
+        if not isinstance(getattr(given, "X", None), np.ndarray):
+            raise InvalidInputError(
+                "X has NaN, which rows in memory would fill, but they are on a cluster; fill them, "
+                "as sklearn.impute.SimpleImputer does."
+            )
         return Gaps.of(given.X, given.weights).fill(rows)
     return rows
 
