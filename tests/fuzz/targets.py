@@ -206,6 +206,13 @@ def small_models():
     return table, contents
 
 
+def dicts(value):
+    """Return the objects within a JSON value."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    found = [each for part in inner for each in dicts(part)]
+    return [value, *found] if isinstance(value, dict) else found
+
+
 def members_of(content):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -213,7 +220,7 @@ def members_of(content):
 
 ROWS, MODELS = small_models()
 MEMBERS = [members_of(content) for content in MODELS]
-NODES = max(len(list(files.dicts(json.loads(each["schema.json"])))) for each in MEMBERS)
+NODES = max(len(dicts(json.loads(each["schema.json"]))) for each in MEMBERS)
 
 values = st.recursive(
     st.none()
@@ -258,7 +265,7 @@ models = st.tuples(
 
 def with_schema_edits(content, changes):
     schema = json.loads(content)
-    nodes = list(files.dicts(schema))
+    nodes = dicts(schema)
     for number, (kind, what, value) in changes:
         node = nodes[number % len(nodes)]
         keys = sorted(node)
