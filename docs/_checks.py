@@ -82,13 +82,14 @@ def resolve(app, env, node, text):
         return None
     first, dot, rest = target.removeprefix("cayleyklein.").partition(".")
     found = None
-    if first in cayleyklein._HOME:
+    homes = [name for name in public_names() if name.split(".")[2] == first]
+    if first in cayleyklein.__all__ and homes:
         found = env.get_domain("py").resolve_xref(
             env,
             node["refdoc"],
             app.builder,
             node["reftype"],
-            f"cayleyklein.{cayleyklein._HOME[first]}.{first}{dot}{rest}",
+            f"{homes[0]}{dot}{rest}",
             node,
             text,
         )
