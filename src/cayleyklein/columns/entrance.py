@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from cayleyklein._estimators import check_data, check_lengths, naming
 from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._validation import list_indices
 from cayleyklein.columns import means
 from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.columns.gaps import Gaps
@@ -125,9 +126,10 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     if takes and has_gaps(rows):
         given = estimator._given
         if not isinstance(getattr(given, "X", None), np.ndarray):
+            places = list_indices(np.argwhere(np.isnan(rows)))
             raise InvalidInputError(
-                "X has NaN, which rows in memory would fill, but they are on a cluster; fill them, "
-                "as sklearn.impute.SimpleImputer does."
+                f"X has NaN at (row, column) {places}, which fitted rows in memory would fill, but "
+                f"they are on a cluster; fill them first, as sklearn.impute.SimpleImputer does."
             )
         return Gaps.of(given.X, given.weights).fill(rows)
     return rows
