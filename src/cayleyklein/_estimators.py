@@ -6,6 +6,7 @@ and columns are named, and every error is a :class:`~cayleyklein.exceptions.Cayl
 
 import functools
 import operator
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -20,7 +21,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
-from threadpoolctl import OpenBLASController, threadpool_limits
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_finite_array, expect, list_indices, refuse_containers
@@ -321,6 +322,12 @@ def as_jobs(n_jobs: Any) -> int:
         return int(effective_n_jobs(given))
 
 
+@functools.lru_cache(maxsize=1)
+def thread_pools(n_modules: int) -> ThreadpoolController:
+    """Find the loaded libraries that have threads: it takes 5 ms, hence once for all imports."""
+    return ThreadpoolController()
+
+
 class ThreadLimit:
     """Fits that run in this process, and the limit of BLAS threads while only small ones do."""
 
@@ -340,7 +347,8 @@ class ThreadLimit:
                     OpenBLASController.clear_controlling_thread(force=True)
                 if cls.limit is not None:
                     cls.limit.restore_original_limits()
-                cls.limit = threadpool_limits(1, user_api="blas") if wanted else None
+                pools = thread_pools(len(sys.modules))
+                cls.limit = pools.limit(limits=1, user_api="blas") if wanted else None
             return wanted
 
 
@@ -355,7 +363,7 @@ def few_threads(n_rows: int, n_columns: int) -> Iterator[None]:
     size = "small" if float(n_rows) * min(n_rows, 1000) * n_columns < SMALL_WORK else "large"
     limited = ThreadLimit.count(size, 1)
     try:
-        with threadpool_limits(1 if limited else None, user_api="openmp"):
+        with thread_pools(len(sys.modules)).limit(limits=1 if limited else None, user_api="openmp"):
             yield
     finally:
         ThreadLimit.count(size, -1)
