@@ -36,9 +36,10 @@ $(READY): $(USABLE)
 run: $(USABLE) ## Compare the geometries on bundled data and write a report
 	$(BIN)/cayleyklein compare $(ARGS)
 
-# One BLAS thread per worker: the workers already fill the cores.
+# One BLAS thread per worker: the workers already fill the cores. They keep the bytecode, also where
+# the environment says not to: compiling the tests takes as long as importing everything else.
 test: $(READY) ## Run the tests and the examples in docstrings
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 check: $(READY) ## Lint, format check, types, layers
 	$(BIN)/ruff check .
