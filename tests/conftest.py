@@ -1,11 +1,14 @@
 """One hypothesis profile: the same examples every time, so that a failure is a change's own.
 
-``HYPOTHESIS_PROFILE=explore`` draws new and more ones. Tests that share a browser, a server, a
-cluster or a fixture of their file run in one worker, so that these are started once.
+``HYPOTHESIS_PROFILE=explore`` draws new and more ones. NumPy's global generator, which estimators
+with ``random_state=None`` draw from, starts each test in the same state. Tests that share a
+browser, a server, a cluster or a fixture of their file run in one worker, so that these are
+started once.
 """
 
 import os
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -27,3 +30,8 @@ def pytest_xdist_make_scheduler(config, log):
             return folder or nodeid.partition("::")[0]
 
     return Scheduling(config, log)
+
+
+@pytest.fixture(autouse=True)
+def _same_draws():
+    np.random.seed(0)  # noqa: NPY002
