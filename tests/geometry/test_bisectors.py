@@ -7,7 +7,6 @@ from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import proximity_planes
 from cayleyklein.geometry.bisectors import bisector
-from cayleyklein.geometry.distances import distance
 
 
 @given(metrics_with_points(3))
@@ -15,8 +14,8 @@ def test_sign_tells_the_nearer_point(case):
     metric, (p, q, x) = case
     plane = bisector(p, q, metric)
     value = float(plane.evaluate(x))
-    difference = float(distance(x, q, metric) - distance(x, p, metric))
-    whole = float(distance(p, q, metric))
+    difference = float(metric.distance(x, q) - metric.distance(x, p))
+    whole = float(metric.distance(p, q))
     if abs(difference) > 1e-6 * whole:
         assert np.sign(value) == np.sign(difference)
 
@@ -70,7 +69,7 @@ def test_proximity_planes_rank_like_distances(K):
     P, X = random_points(rng, metric, 30), random_points(rng, metric, 50)
     planes = proximity_planes(P, metric)
     scores = X @ planes.normal.T + planes.offset
-    expected = distance(X[:, None], P, metric)
+    expected = metric.distance(X[:, None], P)
     np.testing.assert_array_equal(scores.argmax(1), expected.argmin(1))
 
 

@@ -10,8 +10,7 @@ from tests.strategies import CURVATURES, metrics_with_points, near_the_pole, ran
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry import apply_collineation, measure, to_chart
-from cayleyklein.geometry.distances import distance
+from cayleyklein.geometry import apply_collineation, measure, metric_tensor, to_chart
 from cayleyklein.geometry.geodesics import geodesic, transvection
 
 DISC = CurvedMetric(factor=np.eye(2), curvature=-1.0)
@@ -46,7 +45,7 @@ def test_agrees_with_fifty_digits(K, given_as, d):
         for edge in (0.5, 1 - 1e-4, 1 - 1e-8, 1 - 1e-12):
             p, q = pair_at(rng, metric, separation, edge)
             exact = oracle.distance(p, q, K, metric.center, **form)
-            error = abs(mpmath.mpf(float(distance(p, q, metric))) - exact)
+            error = abs(mpmath.mpf(float(metric.distance(p, q))) - exact)
             if error > 1e-12 * exact:
                 explained = oracle.explained_by_ulps(error, 8, p, q, K, metric.center, **form)
                 assert explained, (separation, edge)
@@ -65,8 +64,8 @@ def test_agrees_with_fifty_digits_at_unequal_radii(d, K):
         along = p * second / first
         for other in (q, along, -along, along + 1e-6 * q, p + 1e-12 * q):
             exact = oracle.distance(p, other, K, **form)
-            value = distance(p, other, metric)
-            assert value == distance(other, p, metric)
+            value = metric.distance(p, other)
+            assert value == metric.distance(other, p)
             error = abs(mpmath.mpf(float(value)) - exact)
             if error > 1e-12 * exact:
                 assert oracle.explained_by_ulps(error, 8, p, other, K, **form), (first, second)
@@ -78,26 +77,26 @@ def test_extreme_scales(sign, scale):
     metric = CurvedMetric(factor=np.eye(2), curvature=sign / scale / scale)
     unit = CurvedMetric(factor=np.eye(2), curvature=sign)
     p, q = np.array([0.1, 0.2]), np.array([0.3, -0.1])
-    assert distance(p * scale, q * scale, metric) == pytest.approx(
-        float(distance(p, q, unit)) * scale, rel=1e-14
+    assert metric.distance(p * scale, q * scale) == pytest.approx(
+        float(unit.distance(p, q)) * scale, rel=1e-14
     )
 
 
 def test_overflow_is_refused():
     with pytest.raises(InvalidInputError, match="overflows for p at index 1"):
-        distance([[1.0], [1e200]], [0.0], CurvedMetric(factor=[[1.0]], curvature=1.0))
+        CurvedMetric(factor=[[1.0]], curvature=1.0).distance([[1.0], [1e200]], [0.0])
     with pytest.raises(InvalidInputError, match=r"‖L\(p - q\)‖ overflows at index 1"):
-        distance([[1.0, 0.0], [-1.7e308, 0.0]], [1.7e308, 0.0], CurvedMetric(factor=np.eye(2)))
+        CurvedMetric(factor=np.eye(2)).distance([[1.0, 0.0], [-1.7e308, 0.0]], [1.7e308, 0.0])
     with pytest.raises(InvalidInputError, match="overflows"):
-        distance([0.0, 0.0], [1.7e308, 1.7e308], CurvedMetric(factor=np.eye(2)))
+        CurvedMetric(factor=np.eye(2)).distance([0.0, 0.0], [1.7e308, 1.7e308])
 
 
 @given(metrics_with_points(3))
 def test_metric_axioms(case):
     metric, (p, q, r) = case
-    pq, qr, pr = distance(p, q, metric), distance(q, r, metric), distance(p, r, metric)
-    assert pq == distance(q, p, metric)
-    assert distance(p, p, metric) == 0
+    pq, qr, pr = metric.distance(p, q), metric.distance(q, r), metric.distance(p, r)
+    assert pq == metric.distance(q, p)
+    assert metric.distance(p, p) == 0
     assert pq > 0 or np.array_equal(p, q)
     assert pr <= (pq + qr) * (1 + 1e-12)
 
@@ -107,17 +106,17 @@ def test_isometry_invariance(case):
     metric, points = case
     p, q, r, s = near_the_pole(metric, points)
     moved = apply_collineation(transvection(p, q, metric), np.stack([r, s]))
-    assert distance(*moved, metric) == pytest.approx(
-        float(distance(r, s, metric)), rel=1e-6, abs=1e-9
+    assert metric.distance(*moved) == pytest.approx(
+        float(metric.distance(r, s)), rel=1e-6, abs=1e-9
     )
 
 
 @given(metrics_with_points(2))
 def test_additive_along_lines(case):
     metric, (p, q) = case
-    whole = float(distance(p, q, metric))
+    whole = float(metric.distance(p, q))
     middle = geodesic(p, q, metric, 0.3)
-    parts = float(distance(p, middle, metric)), float(distance(middle, q, metric))
+    parts = float(metric.distance(p, middle)), float(metric.distance(middle, q))
     assert sum(parts) == pytest.approx(whole, rel=1e-9)
     assert parts[0] == pytest.approx(0.3 * whole, rel=1e-9)
 
@@ -127,11 +126,11 @@ def test_flat_limit_from_both_sides(d):
     rng = np.random.default_rng(d)
     metric = random_metric(rng, d, 0.0)
     p, q = rng.normal(size=(2, 20, d))
-    flat = distance(p, q, metric)
+    flat = metric.distance(p, q)
     np.testing.assert_allclose(flat, np.linalg.norm((p - q) @ metric.factor.T, axis=-1), rtol=1e-14)
     for K in (1e-15, -1e-15, 5e-324, -5e-324):
-        curved = distance(
-            p, q, CurvedMetric(factor=metric.factor, center=metric.center, curvature=K)
+        curved = CurvedMetric(factor=metric.factor, center=metric.center, curvature=K).distance(
+            p, q
         )
         np.testing.assert_allclose(curved, flat, rtol=1e-12)
 
@@ -148,7 +147,7 @@ def test_is_the_logarithm_of_the_cross_ratio(case):
     S[-1, -1] += K * metric.center @ metric.matrix @ metric.center
     unit = 1 / (2j * math.sqrt(K)) if K > 0 else 1 / (2 * math.sqrt(-K))
     value = measure(S, p, q, unit=unit)
-    expected = float(distance(p, q, metric))
+    expected = float(metric.distance(p, q))
     if K > 0 and expected > math.pi / 2 / math.sqrt(K):  # the principal value folds at π
         expected = math.pi / math.sqrt(K) - expected
     assert abs(value) == pytest.approx(expected, rel=1e-5, abs=1e-7)
@@ -184,7 +183,7 @@ def test_agrees_with_geomstats(p, q, expected):
         return 2 * y / (1 + y @ y)
 
     metric = CurvedMetric(factor=np.eye(len(p)), curvature=-1.0)
-    assert distance(klein(p), klein(q), metric) == pytest.approx(expected, rel=1e-9)
+    assert metric.distance(klein(p), klein(q)) == pytest.approx(expected, rel=1e-9)
     assert to_chart(klein(p), "conformal", -1) == pytest.approx(p, rel=1e-12)
 
 
@@ -194,31 +193,29 @@ def test_float32_is_kept_and_exact(K):
     radius = 0.9 / math.sqrt(abs(K)) if K else 1.0
     p, q = (rng.uniform(-0.5, 0.5, size=(2, 50, 3)) * radius).astype(np.float32)
     metric = CurvedMetric(factor=np.eye(3), curvature=K)
-    single = distance(p, q, metric)
+    single = metric.distance(p, q)
     assert single.dtype == np.float32
-    np.testing.assert_allclose(
-        single, distance(p.astype(float), q.astype(float), metric), rtol=1e-6
-    )
-    assert distance(p, q.astype(float), metric).dtype == np.float64
+    np.testing.assert_allclose(single, metric.distance(p.astype(float), q.astype(float)), rtol=1e-6)
+    assert metric.distance(p, q.astype(float)).dtype == np.float64
 
 
 def test_broadcasts_over_batches():
     rng = np.random.default_rng(4)
     p, q = rng.uniform(-0.5, 0.5, size=(4, 1, 2)), rng.uniform(-0.5, 0.5, size=(5, 2))
-    table = distance(p, q, DISC)
+    table = DISC.distance(p, q)
     assert table.shape == (4, 5)
-    assert table[2, 3] == distance(p[2, 0], q[3], DISC)
+    assert table[2, 3] == DISC.distance(p[2, 0], q[3])
 
 
 def test_outside_raises_and_names_the_points():
     with pytest.raises(OutsideDomainError, match=r"q at index 1 .*outside=\"inf\" or"):
-        distance([0.0, 0.0], [[0.5, 0.0], [1.0, 0.0]], DISC)
+        DISC.distance([0.0, 0.0], [[0.5, 0.0], [1.0, 0.0]])
 
 
 def test_outside_inf():
     p, q = [[0.0, 0.0], [0.0, 0.0], [2.0, 0.0]], [[0.5, 0.0], [1.0, 0.0], [2.0, 0.0]]
     expected = [math.atanh(0.5), np.inf, np.inf]
-    np.testing.assert_allclose(distance(p, q, DISC, outside="inf"), expected, rtol=1e-15)
+    np.testing.assert_allclose(DISC.distance(p, q, outside="inf"), expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -231,15 +228,15 @@ def test_outside_inf():
     ],
 )
 def test_outside_modulus_is_that_of_the_complex_measure(p, q, case):
-    value = distance(p, q, DISC, outside="modulus")
+    value = DISC.distance(p, q, outside="modulus")
     assert value == pytest.approx(abs(measure(np.diag([1.0, 1.0, -1.0]), p, q)), rel=1e-12)
-    assert distance(q, q, DISC, outside="modulus") == 0
+    assert DISC.distance(q, q, outside="modulus") == 0
 
 
 def test_outside_modulus_of_a_point_on_the_conic_is_infinite():
     others = [[0.0, 0.0], [1.0, 0.5], [0.0, 1.0], [3.0, 0.0]]  # the second along the tangent
-    np.testing.assert_array_equal(distance([1.0, 0.0], others, DISC, outside="modulus"), np.inf)
-    assert distance([1.0, 0.0], [1.0, 0.0], DISC, outside="modulus") == 0
+    np.testing.assert_array_equal(DISC.distance([1.0, 0.0], others, outside="modulus"), np.inf)
+    assert DISC.distance([1.0, 0.0], [1.0, 0.0], outside="modulus") == 0
 
 
 @pytest.mark.parametrize(
@@ -259,18 +256,20 @@ def test_outside_modulus_of_a_point_on_the_conic_is_infinite():
 )
 def test_bad_points(p, message):
     with pytest.raises(InvalidInputError, match=message):
-        distance(p, [0.0, 0.0], DISC)
+        DISC.distance(p, [0.0, 0.0])
 
 
 def test_bad_policy():
     with pytest.raises(InvalidInputError, match="Got outside='clip'"):
-        distance([0.0, 0.0], [0.0, 0.0], DISC, outside="clip")
+        DISC.distance([0.0, 0.0], [0.0, 0.0], outside="clip")
     with pytest.raises(InvalidInputError, match="expected one of"):
-        distance([0.0, 0.0], [0.0, 0.0], DISC, outside=np.array(["inf", "raise"]))
+        DISC.distance([0.0, 0.0], [0.0, 0.0], outside=np.array(["inf", "raise"]))
 
 
-def test_takes_a_metric_and_nothing_else():
-    metric = DISC
-    assert distance([0.0, 0.0], [0.5, 0.0], metric) == metric([0.0, 0.0], [0.5, 0.0])
+def test_a_metric_is_a_function_of_two_points():
+    assert DISC.distance([0.0, 0.0], [0.5, 0.0]) == DISC([0.0, 0.0], [0.5, 0.0])
+
+
+def test_geometry_takes_a_metric_and_nothing_else():
     with pytest.raises(InvalidInputError, match="metric must be a CurvedMetric; got str"):
-        distance([0.0, 0.0], [0.5, 0.0], "euclidean")
+        metric_tensor([0.0, 0.0], "euclidean")

@@ -9,7 +9,6 @@ from tests.strategies import metrics_with_points, random_metric, random_points, 
 
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import hyperplane_angle, metric_tensor
-from cayleyklein.geometry.distances import distance
 from cayleyklein.geometry.geodesics import exp_map, geodesic, log_map, vertex_angle
 from cayleyklein.metrics import CurvedMetric
 
@@ -21,8 +20,8 @@ DISC = CurvedMetric(factor=np.eye(2), curvature=-1.0)
 def test_equal_steps_on_a_straight_line(case):
     metric, (p, q) = case
     points = geodesic(p, q, metric, np.linspace(0, 1, 6))
-    steps = distance(points[:-1], points[1:], metric)
-    whole = float(distance(p, q, metric))
+    steps = metric.distance(points[:-1], points[1:])
+    whole = float(metric.distance(p, q))
     np.testing.assert_allclose(steps, whole / 5, rtol=1e-8)
     np.testing.assert_allclose(points[0], p, rtol=1e-12)
     np.testing.assert_allclose(points[-1], q, rtol=1e-9, atol=1e-12 * np.abs(p - q).max())
@@ -35,7 +34,7 @@ def test_equal_steps_on_a_straight_line(case):
 def test_midpoint_is_equidistant(case):
     metric, (p, q) = case
     m = metric.midpoint(p, q)
-    assert distance(p, m, metric) == pytest.approx(float(distance(q, m, metric)), rel=1e-9)
+    assert metric.distance(p, m) == pytest.approx(float(metric.distance(q, m)), rel=1e-9)
 
 
 @given(metrics_with_points(2))
@@ -45,7 +44,7 @@ def test_exp_and_log_are_inverse(case):
     scale = float(np.abs(x - y).max())
     np.testing.assert_allclose(exp_map(x, v, metric), y, rtol=1e-9, atol=1e-8 * scale)
     length = math.sqrt(v @ metric_tensor(x, metric) @ v)
-    assert length == pytest.approx(float(distance(x, y, metric)), rel=1e-6)
+    assert length == pytest.approx(float(metric.distance(x, y)), rel=1e-6)
 
 
 def points_at_radii(rng, d, K, radii):
@@ -95,7 +94,7 @@ def test_metric_tensor_is_the_second_derivative(K):
     g = metric_tensor(x, metric)
     for v in rng.normal(size=(5, 3)):
         step = 1e-7 * v
-        assert float(distance(x, x + step, metric)) ** 2 == pytest.approx(step @ g @ step, rel=1e-5)
+        assert float(metric.distance(x, x + step)) ** 2 == pytest.approx(step @ g @ step, rel=1e-5)
 
 
 def test_exp_past_the_equator_is_refused():
@@ -119,7 +118,7 @@ def test_angles_of_a_triangle(K):
     ]
     excess = sum(angles) - math.pi
     assert np.sign(round(excess, 10)) == np.sign(K)
-    a, b, c = distance(q, r, metric), distance(r, p, metric), distance(p, q, metric)
+    a, b, c = metric.distance(q, r), metric.distance(r, p), metric.distance(p, q)
     if K == 0:
         cosine = (b**2 + c**2 - a**2) / (2 * b * c)
     elif K > 0:
@@ -183,7 +182,7 @@ def test_far_beyond_the_ends():
     """sinh of the length overflows, but the point is on the boundary to rounding."""
     points = geodesic([0.0, 0.0], [0.5, 0.0], DISC, [-1e5, 0.5, 1000.0, 1e5])
     np.testing.assert_allclose(points[[0, 2, 3]], [[-1, 0], [1, 0], [1, 0]], rtol=1e-12)
-    assert distance([0.0, 0.0], points[1], DISC) == pytest.approx(math.atanh(0.5) / 2, rel=1e-14)
+    assert DISC.distance([0.0, 0.0], points[1]) == pytest.approx(math.atanh(0.5) / 2, rel=1e-14)
 
 
 def test_refusals():

@@ -5,7 +5,6 @@ from tests.strategies import metrics_with_points, near_the_pole
 
 from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import apply_collineation
-from cayleyklein.geometry.distances import distance
 from cayleyklein.geometry.geodesics import transvection
 from cayleyklein.metrics import CurvedMetric
 
@@ -15,10 +14,10 @@ def test_carries_p_to_q_and_keeps_distances(case):
     metric, points = case
     p, q, r, s = near_the_pole(metric, points)
     tolerance = {"rtol": 1e-6, "atol": 1e-6 * max(1, float(np.abs([p, q]).max()))}
-    before = float(distance(r, s, metric))
+    before = float(metric.distance(r, s))
     moved = apply_collineation(transvection(p, q, metric), np.stack([p, r, s]))
     np.testing.assert_allclose(moved[0], q, **tolerance)
-    after = float(distance(moved[1], moved[2], metric))
+    after = float(metric.distance(moved[1], moved[2]))
     assert after == pytest.approx(before, rel=1e-5, abs=1e-9)
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from cayleyklein import CurvedMetric
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import lifts
 
 
@@ -10,16 +12,18 @@ def test_coordinates_of_a_dense_and_of_a_diagonal_factor():
     rng = np.random.default_rng(0)
     x, center, diagonal = rng.normal(size=(100, 3)), rng.normal(size=3), rng.uniform(size=3)
     expected = (x - center) * diagonal
-    np.testing.assert_array_equal(lifts.coordinates(x, diagonal, center), expected)
-    np.testing.assert_allclose(lifts.coordinates(x, np.diag(diagonal), center), expected)
-    low = rng.normal(size=(2, 3))
-    np.testing.assert_allclose(lifts.coordinates(x, low, center), (x - center) @ low.T)
+    found = CurvedMetric(factor=diagonal, center=center).coordinates(x)
+    np.testing.assert_array_equal(found, expected)
+    for factor in (rng.normal(size=(3, 3)), rng.normal(size=(2, 3))):
+        found = CurvedMetric(factor=factor, center=center).coordinates(x)
+        np.testing.assert_allclose(found, (x - center) @ factor.T)
 
 
-@pytest.mark.parametrize("factor", [np.ones(2), np.eye(2)])
-def test_coordinates_may_overflow(factor):
-    found = lifts.coordinates(np.full((1, 2), 1.7e308), factor, np.full(2, -1e308))
-    assert not np.isfinite(found).any()
+@pytest.mark.parametrize("factor", [np.ones(2), np.ones((2, 2))])
+def test_coordinates_that_overflow_are_refused(factor):
+    metric = CurvedMetric(factor=factor, center=np.full(2, -2e307))
+    with pytest.raises(InvalidInputError, match="overflows for x at index 1"):
+        metric.coordinates([[0.0, 0.0], [1.7e308, 1.7e308]])
 
 
 def test_a_row_is_mapped_alike_in_every_array():

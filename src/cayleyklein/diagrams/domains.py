@@ -22,7 +22,7 @@ from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import about, as_finite_array, as_points, refuse_containers
 from cayleyklein.diagrams._power import Groups, PowerDiagram
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import bisectors, distances, lifts, space
+from cayleyklein.geometry import bisectors, lifts, space
 from cayleyklein.metrics import CurvedMetric
 
 LARGEST_SPREAD = 1e100  # largest extent in z (1/it is the smallest): products of 3 are finite
@@ -108,7 +108,7 @@ def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floa
     spread = _positive_median(reach, default=1 / np.sqrt(abs(K)) if K else 1.0)
     spatial, _ = bisectors.point_difference(points, np.broadcast_to(pivot, points.shape), metric)
     sigma = np.sqrt(metric._inside(pivot[None], "points")[1][0])
-    half = np.asarray(distances.distance(points, pivot, metric)) / 2
+    half = metric._between(points, np.broadcast_to(pivot, points.shape)) / 2
     offsets = -2 * sigma * lifts.sine(half, K) ** 2
     height = _positive_median(-offsets, default=1.0)
     return LocalChart(metric, pivot, spread), spatial * (spread / height), offsets / height

@@ -20,14 +20,12 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from cayleyklein import _validation as checks
-from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._typing import Floats
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective.angles import half_log
-from cayleyklein.geometry.space import CurvedSpace, check_points, refuse_at
+from cayleyklein.geometry.space import CurvedSpace, refuse_at
 
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
@@ -67,32 +65,22 @@ def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
     return np.asarray(uu + K * cc * np.einsum("...i,...i", across, across))
 
 
-def distance(
-    p: ArrayLike, q: ArrayLike, metric: CurvedSpace, *, outside: Outside = "raise"
-) -> AnyFloats:
-    checks.as_choice(outside, "outside", OUTSIDE)
-    metric, dtype, (p, q) = check_points(metric, p=p, q=q)
-    try:
-        found = in_blocks(lambda p, q: distance_between(p, q, metric, outside), p, q)
-    except CayleyKleinError:  # which counts points from the start of a block
-        distance_between(p, q, metric, outside)
-        raise
-    return found.astype(dtype, copy=False)[()]
-
-
 def in_blocks(measure: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
     """Return measure(p, q), computed for blocks of points that stay in cache."""
     step = max(1, BLOCK_ENTRIES * len(p) // p.size)
     if p.ndim == 1 or len(p) <= step:
         return measure(p, q)
     starts = range(0, len(p), step)
-    return np.concatenate([measure(p[i : i + step], q[i : i + step]) for i in starts])
+    try:
+        return np.concatenate([measure(p[i : i + step], q[i : i + step]) for i in starts])
+    except CayleyKleinError:  # which counts points from the start of a block
+        return measure(p, q)
 
 
 def distance_between(
     p: Floats, q: Floats, metric: CurvedSpace, outside: Outside, names: tuple[str, str] = ("p", "q")
 ) -> Floats:
-    """Return :func:`distance` for checked arrays of one shape, with `names` in its errors."""
+    """Return distances of checked arrays of one shape, with `names` in errors."""
     K = metric.curvature
     with np.errstate(over="ignore", invalid="ignore"):
         u = metric._apply(p - q)

@@ -22,12 +22,6 @@ SLOPE_SERIES_BELOW = 1e-3  # |K c²| under which ∂d/∂K is a series: its clos
 MAPPED_ROWS = 64  # rows of every matrix product of `map_rows`
 
 
-def coordinates(x: Floats, factor: Floats, center: Floats | float) -> Floats:
-    """Return z = L(x - μ) of points (…, d), for L (r, d) or its diagonal (d,)."""
-    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that z is finite
-        return map_rows(factor, x - center)
-
-
 def map_rows(matrix: Floats, x: Floats) -> Floats:
     """Return Lx of points (…, d), L (r, d) or diagonal (d,), the same to the last bit in any array.
 

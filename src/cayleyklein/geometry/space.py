@@ -149,7 +149,8 @@ class CurvedSpace(Frozen):
     def _coordinates(self, x: Floats) -> Floats:
         if self._is_unit:
             return np.ascontiguousarray(x)
-        return lifts.coordinates(x, self.compact_factor, self.center)
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that z is finite
+            return lifts.map_rows(self.compact_factor, x - self.center)
 
     def _apply(self, u: Floats) -> Floats:
         return np.ascontiguousarray(u) if self._is_unit else lifts.map_rows(self.compact_factor, u)
@@ -172,12 +173,9 @@ class CurvedSpace(Frozen):
     def _place(self, x: Floats, name: str) -> tuple[Floats, Floats]:
         """Return z and S(x, x) of points, inside the domain or not."""
         z = self._coordinates(x)
-        return z, self._form_values(x, z, name)
-
-    def _form_values(self, x: Floats, z: Floats, name: str) -> Floats:
         if self.curvature == 0:
             checks.refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", name)
-            return np.ones(z.shape[:-1])
+            return z, np.ones(z.shape[:-1])
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.asarray(1.0 + self.curvature * np.einsum("...i,...i", z, z))
         checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
@@ -190,7 +188,7 @@ class CurvedSpace(Frozen):
             values[near] = rounding.one_plus_quadratic_form(
                 x[near], self.center, self.curvature, self.compact_factor, self.given_matrix
             )
-        return values
+        return z, values
 
     def inside(self, x: ArrayLike, name: str = "x") -> tuple[Floats, Floats]:
         """Return z and S(x, x) of points; raise OutsideDomainError unless all are in the domain."""

@@ -1,6 +1,6 @@
 """What all metrics share: the call on two points, the notebook card, and feature weights."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class MetricBase(NotebookCard):
     """Base of the metrics, each a combination of weighted curved metrics."""
 
+    _power: ClassVar[int] = 1
+
     @property
     def dimension(self) -> int:
         """Number of coordinates d of a point."""
@@ -37,11 +39,21 @@ class MetricBase(NotebookCard):
             modulus of the complex measure (:func:`cayleyklein.geometry.measure`), which is inf
             where one of two different points is on the boundary.
         """
-        found = self._distance(p, q, outside)
-        return found.astype(checks.float_dtype(p, q), copy=False)[()]
+        checks.as_choice(outside, "outside", distances.OUTSIDE)
+        dtype, d = checks.float_dtype(p, q), self.dimension
+        p, q = checks.as_points(p, "p", d), checks.as_points(q, "q", d)
+        p, q = checks.broadcast_points(p=p, q=q)
+        found = distances.in_blocks(lambda p, q: self._between(p, q, outside), p, q)
+        return found.astype(dtype, copy=False)[()]
 
-    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
-        raise NotImplementedError
+    def _between(self, p: Floats, q: Floats, outside: Outside = "raise") -> Floats:
+        """Return the distances of checked points of one shape."""
+        return np.asarray(np.sum(self._lengths(p, q, outside), axis=0))
+
+    def _lengths(self, p: Floats, q: Floats, outside: Outside = "raise") -> list[Floats]:
+        """Return what each part adds to the `_power` of distances, before that power."""
+        parts = self._active()
+        return [weight * distances.distance_between(p, q, m, outside) for m, weight in parts]
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
@@ -186,19 +198,15 @@ class MetricBase(NotebookCard):
         if len(p) != len(q):
             raise InvalidInputError(f"p and q must be as many points; got {len(p)} and {len(q)}.")
         found = np.zeros(p.shape)
-        for metric, length in self._lengths(p, q):
+        for (metric, _), length in zip(self._active(), self._lengths(p, q), strict=True):
             ends = []
             for at, name in ((p, "p"), (q, "q")):
                 carried = (p - q) * geodesics.lower_steps(p - q, at, metric, name)
                 whole = carried.sum(axis=1)[:, None]
                 ends.append(np.divide(carried, whole, np.zeros_like(carried), where=whole > 0))
-            found += length[:, None] * (ends[0] + ends[1]) / 2
+            found += length[:, None] ** self._power * (ends[0] + ends[1]) / 2
         whole = np.abs(found).sum(axis=1, keepdims=True)
         return np.asarray(np.divide(found, whole, np.zeros_like(found), where=whole > 0))
-
-    def _lengths(self, p: Floats, q: Floats) -> list[tuple["CurvedMetric", Floats]]:
-        """Return the parts, and numbers that say what share of the distances each has."""
-        return [(metric, np.asarray(metric.distance(p, q))) for metric, _ in self._terms()]
 
     def _combine(self, weights: list[float], shares: list[Floats]) -> Floats:
         """Add up the column shares of the parts; d² = Σ (w d)²."""

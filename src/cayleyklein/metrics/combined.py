@@ -11,7 +11,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, frozen, lifts
-from cayleyklein.geometry.distances import Outside
+from cayleyklein.geometry.distances import Outside, distance_between
 from cayleyklein.metrics._base import MetricBase
 from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels
 from cayleyklein.metrics.curved import CurvedMetric
@@ -77,13 +77,6 @@ class MixedMetric(frozen.Frozen, MetricBase):
         parts = zip(weights, lengths, shares, strict=True)
         return np.asarray(sum(w**2 * sum(lengths) / x * part for w, x, part in parts if x))
 
-    def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
-        return [(part, np.asarray(w * part.distance(p, q), float)) for part, w in self._active()]
-
-    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
-        parts = [weight * m.distance(p, q, outside=outside) for m, weight in self._active()]
-        return np.asarray(np.sum(parts, axis=0))
-
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return the coordinates :meth:`CurvedMetric.embed` of all parts, times their weights.
 
@@ -129,6 +122,7 @@ class ProductMetric(frozen.Frozen, MetricBase):
     """
 
     _arguments = ("metrics", "units")
+    _power = 2
     metrics: tuple[CurvedMetric, ...]
     units: Floats
 
@@ -169,21 +163,18 @@ class ProductMetric(frozen.Frozen, MetricBase):
         columns = [m.embed(X) / unit for m, unit in zip(self.metrics, self.units, strict=True)]
         return np.hstack(columns).astype(checks.float_dtype(X), copy=False)
 
-    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
-        return np.asarray(np.hypot.reduce(self._chords(p, q, outside)))
+    def _between(self, p: Floats, q: Floats, outside: Outside = "raise") -> Floats:
+        return np.asarray(np.hypot.reduce(self._lengths(p, q, outside)))
 
-    def _chords(self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise") -> list[Floats]:
-        """Return the chords of the parts, each divided by its unit."""
+    def _lengths(self, p: Floats, q: Floats, outside: Outside = "raise") -> list[Floats]:
+        parts = zip(self.metrics, self.units, strict=True)
         return [
-            lifts.sine(part.distance(p, q, outside=outside) / 2, part.curvature) * 2 / unit
-            for part, unit in zip(self.metrics, self.units, strict=True)
+            lifts.sine(distance_between(p, q, part, outside) / 2, part.curvature) * 2 / unit
+            for part, unit in parts
         ]
 
-    def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
-        return [(part, c**2) for part, c in zip(self.metrics, self._chords(p, q), strict=True)]
-
     def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> WeightedKernels:
-        return [(BlockKernel.of_product(X, Y, self._terms(), self.distance), 1.0)]
+        return [(BlockKernel.of_product(X, Y, self._terms(), self._between), 1.0)]
 
     def __repr__(self) -> str:
         parts = zip(self.metrics, self.units, strict=True)

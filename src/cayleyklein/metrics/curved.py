@@ -137,8 +137,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
             return None
         return geometry.Ellipsoid(self.center, self.matrix, 1 / math.sqrt(-self.curvature))
 
-    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
-        return distances.distance(p, q, self, outside=outside)
+    def _between(self, p: Floats, q: Floats, outside: Outside = "raise") -> Floats:
+        return distances.distance_between(p, q, self, outside)
 
     def _terms(self) -> list[tuple["CurvedMetric", float]]:
         return [(self, 1.0)]

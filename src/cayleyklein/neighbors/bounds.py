@@ -26,50 +26,45 @@ from cayleyklein.neighbors.algorithms import PROBE_NEIGHBORS, PROBE_QUERIES
 from cayleyklein.neighbors.euclidean import centred, even_rows
 from cayleyklein.neighbors.space import FAINT, HUGE, ROUND_OFF, ChordRows, ChordSpace, rounding_of
 
-BASIS_ROWS = 3072
-"""Rows that a projection is chosen by."""
-
-MEASURED, CROWDED = 200, 4
-"""Time to measure a coordinate of a pair over that in a product; and most pairs, over k."""
-
-NARROW = 16
-"""Coordinates below which no projection is tried."""
-
-MANY_PAIRS = 2**22
-"""Pairs of queries and rows after which a table in single precision is made."""
-
+BASIS_ROWS = 3072  # by which a projection is chosen
+MEASURED = 200  # time to measure a coordinate of a pair over that in a product
+CROWDED = 4  # most pairs to be measured after a projection, over k
+NARROW = 16  # coordinates below which no projection is tried
+MANY_PAIRS = 2**22  # of queries and rows after which a table in single precision is made
 SINGLE = float(np.finfo(np.float32).eps)
-
-FORM_ROUNDING = 1e3 * ROUND_OFF
-"""Relative rounding of u and h: σ is known to a hundred roundings."""
-
-BLOCK_DOUBT = 1e-9
-"""How far, relatively, a distance of a block may be off: five hundred times what was ever seen."""
+FORM_ROUNDING = 1e3 * ROUND_OFF  # relative, of u and h: σ is known to a hundred roundings
+BLOCK_DOUBT = 1e-9  # relative, of a distance of a block: five hundred times what was ever seen
 
 
 class PairwiseRuler:
     """Distances of any metric, by `pairwise`."""
 
     def __init__(self, space: ChordSpace, queries: ChordRows, rows: ChordRows) -> None:
-        self.space, self.queries, self.rows = space, queries, rows
-        self.doubt = space.doubt(queries, rows)
+        self.terms, self.queries, self.rows = space.terms, queries, rows
+        blur, weights = space.blur(queries), [term.weight for term in space.terms]
+        self.doubt = (2 * (blur + space.blur(rows).max(axis=0)) * queries.scale) @ weights
 
     def values(self, some: slice, at: slice) -> AnyFloats:
-        return self.space.pairwise(self.queries.take(some), self.rows.x[0][at])
+        pairs = zip(self.terms, self.queries.x, self.rows.x, strict=True)
+        parts = [term.weight * term.metric.pairwise(q[some], x[at]) for term, q, x in pairs]
+        return np.asarray(sum(parts))
 
     def limit(self, some: slice, distance: Floats) -> AnyFloats:
         """Return the value that no row within a distance of a query exceeds."""
         return np.asarray(distance * (1 + BLOCK_DOUBT) + self.doubt[some])
 
 
-class OutsideRuler:
-    """What ranks rows for queries outside a hyperbolic domain."""
+class OutsideRuler(NamedTuple):
+    """-f_p(x), which ranks rows p for queries x outside a hyperbolic domain (`bisectors`)."""
 
-    def __init__(self, space: ChordSpace, queries: ChordRows, rows: ChordRows) -> None:
-        self.space, self.queries, self.rows = space, queries, rows
+    K: float
+    queries: ChordRows
+    rows: ChordRows
 
     def values(self, some: slice, at: slice) -> AnyFloats:
-        return self.space.affine_ranks(self.queries.take(some), self.rows, at)
+        v, scale = self.rows.v[at], self.rows.scale[at]
+        height = v[:, -1:] * scale / -math.sqrt(-self.K)
+        return (height - lifts.map_rows(self.queries.v[some, :-1], v[:, :-1] * scale)).T
 
     def limit(self, some: slice, value: Floats) -> AnyFloats:
         return value

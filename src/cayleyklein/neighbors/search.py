@@ -27,37 +27,18 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm, build_engine
 from cayleyklein.neighbors.bounds import ChordBounds, OutsideRuler, PairwiseRuler, ProductRuler
-from cayleyklein.neighbors.space import (
-    EXTEND,
-    ChordRows,
-    ChordSpace,
-    Pool,
-    refuse_outside,
-)
+from cayleyklein.neighbors.space import EXTEND, ChordRows, ChordSpace, Pool, refuse_outside
 
 if TYPE_CHECKING:
     from cayleyklein.neighbors.dask_shards import Blocks, Shards
 
-CHUNK = 4096
-"""Queries at a time."""
-
-SPARE = 4
-"""Candidates asked for beyond k, so that rounding seldom leaves a query in doubt."""
-
-BLOCK_ROWS, BLOCK_COLUMNS = 128, 16384
-"""Queries and fitted rows of a block of bounds: 8 or 16 MB."""
-
-GROUP = 16
-"""Rows of which the nearest is looked at for a first bound."""
-
-FIRST = (1, 4, 16)
-"""Rows to be measured first, over k, until they bound the others."""
-
-CROWD = 32
-"""Rows to be measured, over k, from which a closer ruler is taken."""
-
-PAIR_BYTES = 16
-"""A row's number and its distance."""
+CHUNK = 4096  # queries at a time
+SPARE = 4  # candidates asked for beyond k, so that rounding seldom leaves a query in doubt
+BLOCK_ROWS, BLOCK_COLUMNS = 128, 16384  # of queries and fitted rows with bounds: 8 or 16 MB
+GROUP = 16  # rows of which the nearest is looked at for a first bound
+FIRST = (1, 4, 16)  # rows to be measured first, over k, until they bound the others
+CROWD = 32  # rows to be measured, over k, from which a closer ruler is taken
+PAIR_BYTES = 16  # of a row's number and its distance
 
 Ruler = ProductRuler | PairwiseRuler | OutsideRuler
 
@@ -78,14 +59,10 @@ class Ranked(NamedTuple):
         return np.where(self.inside[:, None], self.values, np.inf)
 
 
+# (found, table, first) → arrays: what is made of the nearest rows of some queries; `first` is the
+# number of the first query where queries are the indexed rows, and None elsewhere.
 Finish = Callable[..., tuple[Any, ...]]
-"""(found, table, first) → arrays: what is made of the nearest rows of some queries.
-
-`first` is the number of the first query where queries are the indexed rows, and None elsewhere.
-"""
-
-Kind = tuple[tuple[int, ...], Any]
-"""Shape, without the length, and dtype of an answer."""
+Kind = tuple[tuple[int, ...], Any]  # shape, without the length, and dtype of an answer
 
 
 class SearchIndex:
@@ -122,10 +99,27 @@ class SearchIndex:
     def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
         """Return the k nearest rows, or all where there are fewer."""
         # with `own`, queries are the fitted rows from it on, and none is its own neighbour
-        k = min(k, len(self))
-        queries, mine = self._placed(Q, own)
+        k, queries = min(k, len(self)), self._placed(Q, own)
+        values = np.full((len(Q), k), np.inf)
+        rows = np.full(values.shape, -1, dtype=np.intp)
+        doubtful, engine = np.arange(len(Q)), self.engine
         with thread_pool(n_jobs) as pool:
-            values, rows = self._nearest(queries, k, mine, pool)
+            if self.space.ranks_outside and not queries.inside.all():
+                outside, doubtful = np.flatnonzero(~queries.inside), np.flatnonzero(queries.inside)
+                values[outside], rows[outside] = self._scanned(queries.take(outside), k, pool)
+            wanted = k + (own is not None)
+            for factor in engine.factors if engine else ():
+                width = factor * (wanted + SPARE)
+                if not (engine and len(doubtful) and width < len(self)):
+                    break
+                some = queries.take(doubtful)
+                candidates, floor = engine.candidates(some, width, wanted, pool)
+                best, found = self._best_of(some, candidates, k, pool)
+                values[doubtful], rows[doubtful] = best, found
+                doubtful = doubtful[~(best[:, -1] < floor)]
+            if len(doubtful):
+                some = queries.take(doubtful)
+                values[doubtful], rows[doubtful] = self._scanned(some, k, pool)
         if self.first_row:
             rows = np.where(rows < 0, -1, rows + self.first_row)
         return Ranked(values, rows, queries.inside)
@@ -156,10 +150,10 @@ class SearchIndex:
         self, Q: Floats, radius: float, n_jobs: int | None, own: bool
     ) -> tuple[Ints, Ints, Floats]:
         """Return all pairs (query, row) within a radius, in this order, and their distances."""
-        queries, mine = self._placed(Q, 0 if own else None)
+        queries = self._placed(Q, 0 if own else None)
         inside, count = np.flatnonzero(queries.inside), 0
         pairs = [(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
-        some, its = taken(queries, mine, inside)
+        some = queries.take(inside)
         with thread_pool(n_jobs) as pool:
             ruler = self._rulers(some)[-1]
             for block in slices(len(inside), BLOCK_ROWS):
@@ -170,8 +164,8 @@ class SearchIndex:
                     which, rows = which + block.start, rows + columns.start
                     values = self.space.measure(some, which, self.rows, rows, pool)
                     kept = values <= radius
-                    if its is not None:
-                        kept &= rows != its[which]
+                    if some.own is not None:
+                        kept &= rows != some.own[which]
                     pairs.append((inside[which[kept]], rows[kept], values[kept]))
                     count += len(pairs[-1][0])
                 each = count / block.stop
@@ -185,44 +179,16 @@ class SearchIndex:
         order = np.lexsort((rows, which))
         return which[order], rows[order], values[order]
 
-    def _placed(self, Q: Floats, own: int | None) -> tuple[ChordRows, Ints | None]:
-        """Return placed queries, and which fitted rows they are, if they are."""
+    def _placed(self, Q: Floats, own: int | None) -> ChordRows:
         if own is None:
-            return self.space.place(np.ascontiguousarray(Q)), None
-        mine = np.arange(own, own + len(Q))
-        return self.rows.take(mine), mine
-
-    def _nearest(
-        self, queries: ChordRows, k: int, own: Ints | None, pool: Pool
-    ) -> tuple[Floats, Ints]:
-        """Return values and rows of the k nearest; `own` are the rows that the queries are."""
-        values = np.full((len(queries.v), k), np.inf)
-        rows = np.full(values.shape, -1, dtype=np.intp)
-        doubtful = np.arange(len(values))
-        if self.space.ranks_outside and not queries.inside.all():
-            outside, doubtful = np.flatnonzero(~queries.inside), np.flatnonzero(queries.inside)
-            values[outside], rows[outside] = self._scanned(queries.take(outside), k, None, pool)
-        least = k + SPARE + (own is not None)
-        engine = self.engine
-        for factor in engine.factors if engine else ():
-            width = factor * least
-            if not (engine and len(doubtful) and width < len(self)):
-                break
-            some, mine = taken(queries, own, doubtful)
-            candidates, floor = engine.candidates(some, width, k + (own is not None), pool)
-            best, found = self._best_of(some, candidates, k, mine, pool)
-            values[doubtful], rows[doubtful] = best, found
-            doubtful = doubtful[~(best[:, -1] < floor)]
-        if len(doubtful):
-            some, mine = taken(queries, own, doubtful)
-            values[doubtful], rows[doubtful] = self._scanned(some, k, mine, pool)
-        return values, rows
+            return self.space.place(np.ascontiguousarray(Q))
+        return self.rows._replace(own=np.arange(len(self))).take(slice(own, own + len(Q)))
 
     def _best_of(
-        self, queries: ChordRows, candidates: Ints, k: int, own: Ints | None, pool: Pool
+        self, queries: ChordRows, candidates: Ints, k: int, pool: Pool
     ) -> tuple[Floats, Ints]:
-        if own is not None:
-            candidates = np.where(candidates == own[:, None], -1, candidates)
+        if queries.own is not None:
+            candidates = np.where(candidates == queries.own[:, None], -1, candidates)
         values = np.full(candidates.shape, np.inf)
         which, at = np.nonzero(candidates >= 0)
         values[which, at] = self.space.measure(
@@ -234,7 +200,7 @@ class SearchIndex:
     def _rulers(self, queries: ChordRows) -> Sequence[Ruler]:
         """Return what bounds distances from below, coarse first; all queries inside, or none."""
         if self.space.ranks_outside and not queries.inside.all():
-            return [OutsideRuler(self.space, queries, self.rows)]
+            return [OutsideRuler(self.space.terms[0].K, queries, self.rows)]
         found: list[Ruler] = []
         if len(self.space.terms) == 1 and len(queries.v):
             if self._bounds is None:
@@ -242,11 +208,9 @@ class SearchIndex:
             found.extend(self._bounds.rulers(queries))
         return found or [PairwiseRuler(self.space, queries, self.rows)]
 
-    def _scanned(
-        self, queries: ChordRows, k: int, own: Ints | None, pool: Pool
-    ) -> tuple[Floats, Ints]:
+    def _scanned(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Floats, Ints]:
         """Return the k nearest of all rows by bounds, all queries inside or all outside."""
-        rulers = self._rulers(queries)
+        rulers, own = self._rulers(queries), queries.own
         best = np.full((len(queries.v), k), np.inf)
         found = np.full(best.shape, -1, dtype=np.intp)
 
@@ -342,12 +306,6 @@ def thread_pool(n_jobs: int | None) -> Iterator[Pool]:
 
 def slices(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def taken(queries: ChordRows, own: Ints | None, at: Ints | slice) -> tuple[ChordRows, Ints | None]:
-    if isinstance(at, np.ndarray) and len(at) == len(queries.v):  # all of them
-        return queries, own
-    return queries.take(at), None if own is None else own[at]
 
 
 def kth_bound(rough: AnyFloats, k: int) -> AnyFloats:

@@ -20,37 +20,21 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
-from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import lifts
-from cayleyklein.geometry.lifts import map_rows
 from cayleyklein.metrics import CurvedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term, terms_of
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
-
-CLOSE = 1e-3
-"""Length of v_p - v_q, relative to the terms of v, under which the difference loses digits."""
-
-SLACK = 1e-11
-"""Relative error allowed to a measured distance."""
-
-OPPOSITE = 1 - 1e-3
-"""sin² of half an angle beyond which a chord says little about it."""
-
-FAINT, HUGE = 1e-280, 1e280
-"""Squares outside this range may have under- or overflowed."""
-
-GATHERED, GATHERED_PAIRS = 2**16, 8
-"""Coordinates of pairs gathered at a time, 512 kB, which stay in cache; and pairs, at the least."""
-
-PLACED_ROWS = 16384
-"""Rows placed at a time, so that temporary arrays stay small."""
-
-EXTEND = 'drop them, or rank their neighbours by outside="extend"'
-"""What to do about queries outside the domain."""
-
-JUST_INSIDE = 1 - 1e-4
-"""√-K‖z‖ to which a query outside a hyperbolic domain is pulled along its radius."""
+CLOSE = 1e-3  # length of v_p - v_q, relative to the terms of v, under which it loses digits
+SLACK = 1e-11  # relative error allowed to a measured distance
+OPPOSITE = 1 - 1e-3  # sin² of half an angle beyond which a chord says little about it
+FAINT, HUGE = 1e-280, 1e280  # squares outside this range may have under- or overflowed
+GATHERED = 2**16  # coordinates of pairs gathered at a time, 512 kB, which stay in cache
+GATHERED_PAIRS = 8  # and pairs, at the least
+PLACED_ROWS = 16384  # rows placed at a time, so that temporary arrays stay small
+JUST_INSIDE = 1 - 1e-4  # √-K‖z‖ to which a query outside a hyperbolic domain is pulled
+EXTEND = 'drop them, or rank their neighbours by outside="extend"'  # advice for such queries
 
 Pool = ThreadPoolExecutor | None
 
@@ -73,6 +57,7 @@ class ChordRows(NamedTuple):
     """Rows in a chord space: x as each term sees them, v (n, D), scale and reach (n, terms).
 
     The scale is 1/σ, or 1; the reach Σ_j |x_j - μ_j| ‖L_j‖ bounds the terms that v is summed from.
+    `own` (n,) are the fitted rows that queries are, and None for other queries.
     """
 
     x: list[Floats]
@@ -80,10 +65,12 @@ class ChordRows(NamedTuple):
     scale: Floats
     reach: Floats
     inside: Bools
+    own: Ints | None = None
 
     def take(self, rows: Ints | slice) -> ChordRows:
-        x = [points[rows] for points in self.x]
-        return ChordRows(x, self.v[rows], self.scale[rows], self.reach[rows], self.inside[rows])
+        x, own = [points[rows] for points in self.x], None if self.own is None else self.own[rows]
+        scale, reach = self.scale[rows], self.reach[rows]
+        return ChordRows(x, self.v[rows], scale, reach, self.inside[rows], own)
 
 
 class ChordSpace:
@@ -116,43 +103,36 @@ class ChordSpace:
         v, inside = np.empty((n, self.width)), np.ones(n, dtype=bool)
         scale, reach = np.ones((n, t)), np.empty((n, t))
         x = [X] * t
-        if t == 1 and n <= PLACED_ROWS and self.terms[0].K >= 0:  # most queries: no copy
-            v, scale[:, 0], reach[:, 0] = lifted(X, self.terms[0])
-            return ChordRows(x, v, scale, reach, inside)
         for i, term in enumerate(self.terms):
-            if term.K < 0:
-                inside &= term.metric.contains(X)
-                if t > 1:
-                    x[i] = pull_inside(X, term.metric)
+            if t > 1 and term.K < 0:
+                within = term.metric._place(X, "X")[1] > 0
+                inside &= within
+                x[i] = pull_inside(X, ~within, term.metric)
             for start in range(0, n, PLACED_ROWS):
                 at = slice(start, start + PLACED_ROWS)
-                v[at, term.columns], scale[at, i], reach[at, i] = lifted(x[i][at], term)
+                v[at, term.columns], scale[at, i], reach[at, i], within = lifted(x[i][at], term)
+                inside[at] &= within
         return ChordRows(x, v, scale, reach, inside)
 
     def blur(self, rows: ChordRows) -> Floats:
         """Return how far rounding may move each row in each term, (n, terms)."""
         return 8 * self.rounding * rows.reach
 
-    # -- distances ------------------------------------------------------------------
-
     def measure(
         self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints, pool: Pool = None
     ) -> Floats:
         """Return the distances (p,) of queries `which` (p,) to rows `columns` (p,)."""
-        found = np.empty(len(columns))
         step = max(GATHERED_PAIRS, GATHERED // self.width)
 
-        def run(start: int) -> None:
+        def run(start: int) -> Floats:
             some = slice(start, start + step)
-            found[some] = self._measured(queries, which[some], rows, columns[some])
+            return self._measured(queries, which[some], rows, columns[some])
 
         starts = range(0, len(columns), step)
-        for _ in map(run, starts) if pool is None else pool.map(run, starts):
-            pass
-        return found
+        found = map(run, starts) if pool is None else pool.map(run, starts)
+        return np.concatenate([np.empty(0), *found])
 
     def _measured(self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints) -> Floats:
-        """Return the distances of pairs of queries and rows."""
         apart = rows.v[columns]
         apart -= queries.v[which]
         total = np.zeros(len(columns))
@@ -170,27 +150,9 @@ class ChordSpace:
             if not exact.all():
                 again = np.flatnonzero(~exact)
                 p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
-                distances[again] = term.metric.distance(p, q, outside="inf")
+                distances[again] = term.metric._between(p, q, "inf")
             total += term.weight * distances
         return total
-
-    def pairwise(self, queries: ChordRows, X: Floats) -> Floats:
-        found = np.zeros((len(queries.v), len(X)))
-        for x, term in zip(queries.x, self.terms, strict=True):
-            found += term.weight * term.metric.pairwise(x, X)
-        return found
-
-    def doubt(self, queries: ChordRows, rows: ChordRows) -> Floats:
-        """Return how far, absolutely, `pairwise` may be off for each query (m,)."""
-        blur, most = self.blur(queries), self.blur(rows).max(axis=0)
-        weights = [term.weight for term in self.terms]
-        return np.asarray((2 * (blur + most) * queries.scale) @ weights)
-
-    def affine_ranks(self, queries: ChordRows, rows: ChordRows, at: slice) -> Floats:
-        """Return -f_p(x), which ranks rows p for queries x outside too (`geometry.bisectors`)."""
-        v, scale = rows.v[at], rows.scale[at]
-        height = v[:, -1:] * scale / -math.sqrt(-self.terms[0].K)
-        return (height - map_rows(queries.v[:, :-1], v[:, :-1] * scale)).T
 
 
 def rounding_of(terms: int) -> float:
@@ -198,46 +160,34 @@ def rounding_of(terms: int) -> float:
     return (terms + 8) * ROUND_OFF
 
 
-def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats]:
-    """Return v, 1/σ or 1, and the reach of rows; v of a row outside is of no use but for its z."""
-    columns, reach, scale = [], np.zeros(len(x)), np.ones(len(x))
+def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats, Bools]:
+    """Return v, 1/σ or 1, the reach of rows, and whether they are inside; if not, of v only z."""
+    columns, reach, scale, inside = [], np.zeros(len(x)), np.ones(len(x)), np.ones(len(x), bool)
     for metric, unit in term.parts:
-        K, z = metric.curvature, metric._coordinates(x)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if metric.compact_factor.ndim == 1:
-                terms = np.abs(z).sum(axis=1)
+        K, (z, s) = metric.curvature, metric._place(x, "X")
+        with np.errstate(over="ignore"):
+            if metric.diagonal is not None:
+                reach += np.abs(z).sum(axis=1) / unit
             else:
-                terms = np.abs(x - metric.center) @ metric.column_lengths
-            reach += terms / unit
-            sqnorm = np.einsum("ij,ij->i", z, z) if K else terms
-            fits = np.isfinite(terms + K * sqnorm)
-        if not fits.all():
-            rows = list_indices(np.flatnonzero(~fits))
-            raise InvalidInputError(
-                f"K‖L(x - μ)‖² overflows for X at index {rows}; rescale the coordinates."
-            )
+                reach += np.abs(x - metric.center) @ metric.column_lengths / unit
         if K < 0:
-            s = metric._form_values(x, z, "X")  # exact next to the boundary
-            sigma = np.sqrt(np.where(s > 0, s, 1.0))
-            z = np.column_stack([z, -math.sqrt(-K) * sqnorm / (1 + sigma)])
-            scale = 1 / sigma
-        elif K > 0:
+            inside = s > 0
+            sigma = np.sqrt(np.where(inside, s, 1.0))
+            height = -math.sqrt(-K) * np.einsum("ij,ij->i", z, z) / (1 + sigma)
+            z, scale = np.column_stack([z, height]), 1 / sigma
+        else:
             z = lifts.euclidean_coordinates(z, K)
         columns.append(z if unit == 1 else z / unit)
-    return columns[0] if len(columns) == 1 else np.hstack(columns), scale, reach
+    return columns[0] if len(columns) == 1 else np.hstack(columns), scale, reach, inside
 
 
-# -- outside a hyperbolic domain ------------------------------------------------------
-
-
-def pull_inside(X: Floats, metric: CurvedMetric) -> Floats:
-    """Move rows on or outside the boundary of a hyperbolic domain to just inside; others stay."""
-    beyond = ~metric.contains(X)
+def pull_inside(X: Floats, beyond: Bools, metric: CurvedMetric) -> Floats:
+    """Move rows that are not inside a hyperbolic domain to just inside; others stay."""
     if not beyond.any():
         return X
     X = X.copy()
     away = X[beyond] - metric.center
-    z = lifts.coordinates(away, metric.compact_factor, 0.0)
+    z = metric._apply(away)
     radius = np.sqrt(-metric.curvature * np.einsum("ij,ij->i", z, z))
     shrink = JUST_INSIDE / np.maximum(radius, JUST_INSIDE)
     X[beyond] = metric.center + away * shrink[:, None]
