@@ -61,7 +61,7 @@ TOOLS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "point": ("Point", "P", _corners),
     "segment": ("Segment", "PP", lambda p, q, metric: constructions.line_through(p, q)),
     "line": ("Line", "PP", lambda p, q, metric: constructions.line_through(p, q)),
-    "circle": ("Circle", "PP", lambda p, q, metric: float(metric.distance(p, q))),
+    "circle": ("Circle", "PP", _corners),
     "ball": ("Circle of radius", "P", _corners),
     "polygon": ("Polygon", "P*", _corners),
     "midpoint": ("Midpoint", "PP", lambda p, q, metric: metric.midpoint(p, q)),
@@ -158,18 +158,29 @@ class Construction:
     def __init__(self, figures: tuple[Figure, ...], points: Floats, metric: CurvedMetric) -> None:
         self.figures, self.metric, self._points = figures, metric, points
         self.by_name = {figure.name: figure for figure in figures}
-
-    @cached_property
-    def places(self) -> dict[str, Any]:
-        """Where each figure is; None for one that is not in the geometry of this K."""
-        found: dict[str, Any] = {}
-        for figure in self.figures:
-            given, place = [found[name] for name in figure.parents], None
+        self.places: dict[str, Any] = {}  # None for what is not in the geometry of this K
+        for figure in figures:
+            given, place = self.given(figure), None
             if not any(one is None for one in given):
                 with suppress(CayleyKleinError):
                     place = self._place(figure, given)
-            found[figure.name] = place
-        return found
+            self.places[figure.name] = place
+        pairs, self.lengths = self.placed("segment", "circle", hidden=True), dict[str, float]()
+        if pairs:
+            ends = np.array([self.given(figure) for figure in pairs])
+            lengths = np.asarray(metric.distance(ends[:, 0], ends[:, 1])).tolist()
+            self.lengths = dict(zip((figure.name for figure in pairs), lengths, strict=True))
+        self.places |= {f.name: self.lengths[f.name] for f in pairs if f.kind == "circle"}
+
+    @cached_property
+    def rings(self) -> dict[str, Floats]:
+        """The circles of all kinds as polylines."""
+        radii = self.placed("circle", "ball", hidden=True)
+        if not radii:
+            return {}
+        centers = np.stack([self.given(figure)[0] for figure in radii])
+        found = outlines.spheres(self.metric, centers, list(radii.values()), AROUND_CIRCLE)
+        return {figure.name: ring for figure, ring in zip(radii, found, strict=True)}
 
     def _place(self, figure: Figure, given: list[Any]) -> Any:
         if figure.kind == "ball":
@@ -195,7 +206,7 @@ class Construction:
         if figure.kind in POINT_KINDS:
             return f"({place[0]:.3f}, {place[1]:.3f})".replace("-", "\N{MINUS SIGN}")
         if figure.kind == "segment":
-            return f"length {self.metric.distance(*given):.4f}"
+            return f"length {self.lengths[figure.name]:.4f}"
         if figure.kind in ("circle", "ball"):
             around, inside = constructions.circle_measures(place, K)
             flat = f"2πr = {2 * math.pi * place:.4f}, πr² = {math.pi * place**2:.4f}"
@@ -242,9 +253,8 @@ class Construction:
             path = self.path(figure, canvas.view)
             if figure.kind == "polygon":
                 canvas.rings(path[~np.isnan(path[:, 0])][None], figure.color, 0.12)
-            canvas.line(path, figure.color, 2.0)
+            seen = canvas.line(path, figure.color, 2.0)
             if figure.kind not in ("polygon", "angle"):  # whose corners have names
-                seen = see_path(canvas.view, path)[0]
                 off = np.abs(seen - canvas.view.middle).max(axis=1)
                 shown = seen[off < 0.9 * canvas.view.half_width]
                 at = shown[int(NAME_AT * len(shown)) :][:1]
@@ -263,7 +273,7 @@ class Construction:
         if figure.kind == "parallels":
             return chain(outlines.line_path(metric, line, ON_LINE) for line in place)
         if figure.kind in ("circle", "ball"):
-            return np.asarray(outlines.spheres(metric, given[0][None], place, AROUND_CIRCLE)[0])
+            return self.rings[figure.name]
         if figure.kind == "polygon":
             return sample_segments(view, place, np.roll(place, -1, axis=0))
         return self._arc(*place) if figure.kind == "angle" else np.asarray(place)

@@ -5,14 +5,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._figures import Construction
 from cayleyklein.app._state import LAYERS, PlaneState, plural
 from cayleyklein.app._views import View
-from cayleyklein.diagrams import Boundary, CayleyKleinVoronoi, equivalent_balls
+from cayleyklein.diagrams import CayleyKleinVoronoi, domains, equivalent_balls
 from cayleyklein.geometry import constructions, measure, proximity_planes
+from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
 from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_circle
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
@@ -63,6 +63,7 @@ class Drafter:
         self.state, self.metric, self._moving = state, state.metric, moving
         self.inside, self.labelled = state.inside, "regions" in state.shown
         self.tone: str = self.metric.geometry
+        self._views: dict[str, View] = {}
 
     @cached_property
     def live(self) -> Ints:
@@ -158,7 +159,9 @@ class Drafter:
         return f"{said}, d = {size:.3f} / (2√{abs(K):g}) = {d:.3f}"
 
     def view(self, chart: str) -> View:
-        return View(self.metric, chart, self.state.turn, self.state.tilt)
+        if chart not in self._views:
+            self._views[chart] = View(self.metric, chart, self.state.turn, self.state.tilt)
+        return self._views[chart]
 
     def scene(self, chart: str) -> Scene:
         view, x = self.view(chart), self.state.coordinates
@@ -182,13 +185,11 @@ class Drafter:
         return Scene(view, canvas.shapes(), points, away, handles, describe(self.state, view))
 
     @cached_property
-    def _cells(self) -> tuple[list[Boundary], list[Any], list[Any]]:
-        """Boundaries, those of a colour and an opacity, and edges of a width and an opacity."""
-        boundaries, shown, looks = self.diagram.boundaries(), self.state.shown, []
-        corners = np.concatenate([boundary.starts for boundary in boundaries])
-        cell = np.repeat(np.arange(len(boundaries)), [len(b.starts) for b in boundaries])
-        unsure = cell[~self._certain(corners)]
-        known = np.bincount(unsure, minlength=len(boundaries)) == 0
+    def _cells(self) -> tuple[list[Any], list[Any]]:
+        """Cells of a colour and an opacity, and edges of a width and an opacity."""
+        (cell, boundary), n = self.diagram._boundary, len(self.diagram.cell_generators)
+        shown, looks = self.state.shown, []
+        known = np.bincount(cell[~self._certain(boundary.starts)], minlength=n) == 0
         if shown & {"cells", "regions"}:
             # by the points themselves, so that a cell keeps its shade while others move
             shade = self.live[self.diagram.cell_generators].sum(axis=1) % N_SHADES
@@ -198,10 +199,10 @@ class Drafter:
                 name, _, alpha = class_look(c) if self.labelled else tint
                 looks.append(((color == c) & known, name, alpha))
         if self.lit_cell is not None:
-            looks.append((np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55))
+            looks.append((np.arange(n) == self.lit_cell, "gold", 0.55))
         edges = [(self.diagram.ridge_segments()[1], 1.0, 0.6)] if "cells" in shown else []
         edges += [(self.diagram.frontier(), 2.0, 1.0)] if self.labelled else []
-        return boundaries, looks, [(e[self._certain(e).all(axis=1)], *look) for e, *look in edges]
+        return looks, [(e[self._certain(e).all(axis=1)], *look) for e, *look in edges]
 
     @cached_property
     def _delaunay(self) -> Floats:
@@ -215,8 +216,8 @@ class Drafter:
     def _draw_cells(self, canvas: Canvas) -> None:
         if not self.live.size or not self.state.shown & {"cells", "regions", "lit"}:
             return
-        boundaries, looks, lines = self._cells
-        cells = see_loops(canvas.view, sample_boundaries(canvas.view, boundaries))
+        looks, lines = self._cells
+        cells = see_loops(canvas.view, sample_boundaries(canvas.view, *self.diagram._boundary))
         for look in looks:
             canvas.areas(cells, *look)
         for edges, width, alpha in lines:
@@ -318,24 +319,10 @@ class Drafter:
 
 
 def power_edges(centers: Floats, sq_radii: Floats) -> Floats:
-    """Return the edges (m, 2, 2) of the power diagram of circles.
-
-    They are dual to the lower hull of the lifted centres (c, ‖c‖² - r²). Four circles far away end
-    what would go to infinity.
-    """
-    n, far = len(centers), FAR_OUT * np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
-    sites = np.concatenate([centers, far])
-    heights = np.sum(sites**2, axis=1) - np.append(sq_radii, np.zeros(4))
-    hull = ConvexHull(np.column_stack([sites, heights]))
-    normal, facet = hull.equations, np.repeat(np.arange(len(hull.simplices)), 3)
-    other, between = hull.neighbors.ravel(), hull.simplices[:, [[1, 2], [0, 2], [0, 1]]]
-    low, real = normal[:, 2] < 0, (between < n).all(axis=2).ravel()
-    corners = -normal[:, :2] / (2 * np.where(low, normal[:, 2], np.nan)[:, None])
-    seen = real & (facet < other) & low[facet] & low[other]
-    start, along = corners[facet[seen]], corners[other[seen]] - corners[facet[seen]]
-    # cut to a square: dashes of what nobody sees would take most of the time of a picture
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.sort((np.array([[[-DASHED_TO]], [[DASHED_TO]]]) - start) / along, axis=0)
-    low, high = np.fmax.reduce(t[0], axis=1).clip(0.0), np.fmin.reduce(t[1], axis=1).clip(None, 1.0)
-    ends = start[:, None] + np.stack([low, high], axis=1)[..., None] * along[:, None]
-    return np.asarray(ends[low < high])
+    """Return the edges (m, 2, 2) of the power diagram of circles: -‖x - c‖² + r² is largest."""
+    flat = domains.LocalChart(CurvedMetric.euclidean(2), np.zeros(2), 1.0)
+    heights = sq_radii - np.sum(centers**2, axis=1)
+    # dashes of what nobody sees would take most of the time of a picture
+    window = np.array([[-DASHED_TO] * 2, [DASHED_TO] * 2])
+    chart, power = domains.cut_out(flat, 2 * centers, heights, window)
+    return chart.to_points(power.corners[power.ridges[1].members.reshape(-1, 2)])

@@ -3,6 +3,7 @@
 import inspect
 import math
 from dataclasses import replace
+from functools import cache
 from typing import Any, get_origin
 
 import numpy as np
@@ -32,9 +33,9 @@ def run_command(session: Any, command: Any) -> None:
     if action is None:
         raise InvalidInputError(f"There is no command {str(name)[:20]!r}.")
     values = {}
-    for key, parameter in inspect.signature(action, eval_str=True).parameters.items():
-        if key in command or parameter.default is parameter.empty:
-            kind, value = get_origin(parameter.annotation) or parameter.annotation, command.get(key)
+    for key, (kind, is_needed) in _parameters(action.__func__).items():
+        if key in command or is_needed:
+            value = command.get(key)
             fits = isinstance(value, kind)
             if kind in (int, float):  # a page may send a whole number as a float
                 fits = type(value) in (int, float) and abs(value) <= LARGEST_VALUE
@@ -44,6 +45,13 @@ def run_command(session: Any, command: Any) -> None:
                 raise InvalidInputError(f"{key} must be {said}; got {str(value)[:20]!r}.")
             values[key] = kind(value)
     action(**values)
+
+
+@cache
+def _parameters(action: Any) -> dict[str, tuple[type, bool]]:
+    """Return the type of each parameter of a command, and whether it must be given."""
+    _, *given = inspect.signature(action, eval_str=True).parameters.values()
+    return {p.name: (get_origin(p.annotation) or p.annotation, p.default is p.empty) for p in given}
 
 
 def run_commands(session: Any, commands: list[Any]) -> list[str]:

@@ -266,12 +266,16 @@ class CayleyKleinVoronoi(NotebookCard):
 
         They are cut to the domain or the window; a cell outside has an empty boundary.
         """
-        chart, _, _, cell, starts, ends, angles = self._plane_cells
+        cell, whole = self._boundary
         places = np.searchsorted(cell, np.arange(1, len(self._cells)))
-        parts = (
-            np.split(v, places) for v in (chart.to_points(starts), chart.to_points(ends), angles)
-        )
+        parts = (np.split(values, places) for values in whole)
         return [Boundary(*three) for three in zip(*parts, strict=True)]
+
+    @cached_property
+    def _boundary(self) -> tuple[Ints, Boundary]:
+        """The boundaries of all plane cells one after the other, and the cell of each piece."""
+        chart, _, _, cell, starts, ends, angles = self._plane_cells
+        return cell, Boundary(chart.to_points(starts), chart.to_points(ends), angles)
 
     def areas(self) -> Floats:
         """Return the exact areas of plane cells in the chart x, which sum to the domain's."""

@@ -189,8 +189,8 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
     return path[reached], bool(reached.all())
 
 
-def spheres(metric: CurvedMetric, centers: Floats, radius: float, n: int) -> Floats:
-    """Return closed spheres (m, n, 2) around centers (m, 2); NaN beyond the elliptic equator.
+def spheres(metric: CurvedMetric, centers: Floats, radius: Any, n: int) -> Floats:
+    """Return closed spheres (m, n, 2) of one radius or (m,); NaN beyond the elliptic equator.
 
     With lifts X = (z, 1)/σ, σ² = 1 + K‖z‖², they are cos_K(r) X + sin_K(r) U for unit tangents U.
     """
@@ -199,7 +199,7 @@ def spheres(metric: CurvedMetric, centers: Floats, radius: float, n: int) -> Flo
     C = np.linalg.cholesky(metric_tensor(centers, metric))
     u = unit_circle(n) @ np.linalg.inv(C) @ metric.factor.T
     slope = K * np.sum(z * u, axis=-1, keepdims=True) / (1 + K * np.sum(z * z, axis=-1))[..., None]
-    c, s = float(cosine(radius, K)), float(sine(radius, K))
+    c, s = (f(np.reshape(radius, (-1, 1, 1)), K) for f in (cosine, sine))
     height = np.where(c > s * slope, c - s * slope, np.nan)
     shift = (c * z + s * (u - slope * z)) / height @ metric.inverse_factor.T
     return np.asarray(metric.center + shift)

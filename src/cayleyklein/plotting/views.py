@@ -171,9 +171,8 @@ def sample_segments(view: ChartView, starts: Floats, ends: Floats) -> Floats:
     return np.where((part > count[row])[:, None], np.nan, path)[:-1]
 
 
-def sample_boundaries(view: ChartView, boundaries: list[Boundary]) -> Loops:
-    starts, ends, angles = (np.concatenate(parts) for parts in zip(*boundaries, strict=True))
-    cell = np.repeat(np.arange(len(boundaries)), [len(part.starts) for part in boundaries])
+def sample_boundaries(view: ChartView, cell: Ints, boundary: Boundary) -> Loops:
+    starts, ends, angles = boundary
     arc = ~np.isnan(angles[:, 0])
     first = np.where(arc, np.floor(angles[:, 0] / ARC_STEP) + 1, 0)
     inner = np.where(arc, np.ceil(angles[:, 1] / ARC_STEP) - first, 0)
@@ -301,8 +300,13 @@ class Canvas:
         loops = Loops(x.reshape(-1, 2), np.repeat(np.arange(len(x)), x.shape[1]))
         self.areas(see_loops(self.view, loops), np.ones(len(x), dtype=bool), color, alpha)
 
-    def line(self, path: Floats, hue: str, width: float, dash: Dash = (), alpha: float = 1) -> None:
-        self._both(see_path(self.view, path), Shape("line", NOTHING, hue, width, dash, alpha))
+    def line(
+        self, path: Floats, hue: str, width: float, dash: Dash = (), alpha: float = 1
+    ) -> Floats:
+        """Draw a path, and return what is seen of its near side."""
+        seen = see_path(self.view, path)
+        self._both(seen, Shape("line", NOTHING, hue, width, dash, alpha))
+        return seen[0]
 
     def _both(self, seen: Sequence[Floats], shape: Shape) -> None:
         self._front.append(shape._replace(xy=seen[0]))
