@@ -82,6 +82,15 @@ def test_choosing_a_tiling_keeps_the_curvature_where_it_can():
     assert session.state.tiling is None
 
 
+@pytest.mark.parametrize(("p", "q"), [(1, 3), (2, 2), (2, 7), (-4, 4), (7, 2), (3, 99)])
+@pytest.mark.parametrize("edge", [0, 0.7])
+def test_a_command_for_no_tiling_is_refused(p, q, edge):
+    session = PlaneSession()
+    answer = session.hear([{"do": "tile", "p": p, "q": q, "depth": 3, "edge": edge}])
+    assert answer["errors"][0].startswith("tiling must have p and q from 3 to 12")
+    assert session.state.tiling is None
+
+
 @pytest.mark.parametrize("text", ["7", "2,3,4,1", "7,3,99,1", "x,y,z,1", "7,3,4,nan"])
 def test_what_is_no_tiling(text):
     with pytest.raises(InvalidInputError, match="tiling"):

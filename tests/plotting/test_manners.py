@@ -6,6 +6,7 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.collections import PathCollection
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedMDS, CurvedMetric, plotting
 from cayleyklein.plotting import (
@@ -135,3 +136,15 @@ def test_without_matplotlib_the_error_names_the_extra(display, monkeypatch):
 def test_importing_does_not_load_matplotlib():
     command = "import sys, cayleyklein.plotting; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", command], check=True)
+
+
+def test_the_markers_of_all_classes_have_the_same_area():
+    display = VoronoiDisplay.from_points(POINTS, METRIC, labels=np.arange(12) % 8).plot()
+    areas = []
+    for marks in display.ax_.collections:
+        if isinstance(marks, PathCollection):
+            (path,) = marks.get_paths()
+            x, y = (path.vertices[:-1] * np.sqrt(marks.get_sizes()[0])).T
+            areas.append(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
+    assert len(areas) == 8
+    np.testing.assert_allclose(areas, areas[0], rtol=0.01)

@@ -1,7 +1,7 @@
 """The scene of a state: its layers, computed by the library, as shapes on the screen."""
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,9 @@ DASHED_TO = 20.0  # largest coordinate of the power diagram
 MOST_CIRCLES = 120  # points up to which the power diagram is drawn
 AROUND = 10  # points around a dragged one, times the order, that order k is drawn from
 FEW = 60  # points up to which they are drawn large
+
+
+page_view = lru_cache(maxsize=64)(View)
 
 
 class Scene(NamedTuple):
@@ -63,7 +66,6 @@ class Drafter:
         self.state, self.metric, self._moving = state, state.metric, moving
         self.inside, self.labelled = state.inside, "regions" in state.shown
         self.tone: str = self.metric.geometry
-        self._views: dict[str, View] = {}
 
     @cached_property
     def live(self) -> Ints:
@@ -159,9 +161,7 @@ class Drafter:
         return f"{said}, d = {size:.3f} / (2√{abs(K):g}) = {d:.3f}"
 
     def view(self, chart: str) -> View:
-        if chart not in self._views:
-            self._views[chart] = View(self.metric, chart, self.state.turn, self.state.tilt)
-        return self._views[chart]
+        return page_view(self.metric, chart, self.state.turn, self.state.tilt)
 
     def scene(self, chart: str) -> Scene:
         view, x = self.view(chart), self.state.coordinates

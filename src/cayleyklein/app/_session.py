@@ -369,8 +369,8 @@ class PlaneSession:
         if not p:
             self.state = replace(self.state, tiling=None)
             return
-        tiling = self.state.tiling or _state.Tiling(p, q)
-        tiling = tiling._replace(p=p, q=q, depth=depth, edge=edge or 0.5)
+        old = self.state.tiling or _state.Tiling(p, q)
+        tiling = _state.read_tiling(old._replace(p=p, q=q, depth=depth, edge=edge or 0.5).text)
         if not edge:
             K = self.state.curvature
             K = K if np.sign(K) == tiling.sign else 0.6 * tiling.sign

@@ -10,7 +10,7 @@ of an edge and a corner the angles are π/p, π/2 and π/q. So with c = cos or c
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlencode
 
@@ -137,9 +137,7 @@ class Tiling(NamedTuple):
         return self._replace(x=float(at[0]), y=float(at[1]), turn=math.degrees(angle))
 
 
-def read_tiling(text: str) -> Tiling | None:
-    if not text:
-        return None
+def read_tiling(text: str) -> Tiling:
     numbers = read_numbers(text, "tiling, p,q,depth,edge,", min(max(text.count(",") + 1, 4), 7))
     p, q, depth = (int(number) for number in numbers[:3])
     found = Tiling(p, q, depth, *(round(number, 6) for number in numbers[3:]))
@@ -147,6 +145,16 @@ def read_tiling(text: str) -> Tiling | None:
         said = "p and q from 3 to 12 and a depth from 1 to 8"
         raise InvalidInputError(f"tiling must have {said}; got {text[:30]!r}.")
     return found._replace(edge=max(found.edge, math.ceil(1e6 * found.unit_edge) / 1e6, 0.1))
+
+
+@lru_cache(maxsize=64)  # the same for all points of a drag, and so are its views
+def conic_metric(
+    K: float, x: float, y: float, major: float, minor: float, turn: float
+) -> CurvedMetric:
+    c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+    axes = np.array([[c, s], [-s, c]])
+    factor = axes.T @ np.diag([1 / major, 1 / minor]) @ axes
+    return CurvedMetric(factor=factor, center=[x, y], curvature=K)
 
 
 class Generator(NamedTuple):
@@ -181,13 +189,9 @@ class PlaneState:
     objects: tuple[Figure, ...] = ()
     tiling: Tiling | None = None
 
-    @cached_property
+    @property
     def metric(self) -> CurvedMetric:
-        c, s = math.cos(math.radians(self.angle)), math.sin(math.radians(self.angle))
-        axes = np.array([[c, s], [-s, c]])
-        factor = axes.T @ np.diag([1 / self.major, 1 / self.minor]) @ axes
-        center = [self.center_x, self.center_y]
-        return CurvedMetric(factor=factor, center=center, curvature=self.curvature)
+        return conic_metric(self.curvature, *(getattr(self, name) for name in CONIC))
 
     @property
     def charts(self) -> tuple[str, ...]:
@@ -339,7 +343,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {  # parts of a state from the texts 
     "points": lambda text: tuple(
         rounded_point(*read_numbers(row, "points", 3)) for row in filter(None, text.split(";"))
     ),
-    "tiling": read_tiling,
+    "tiling": lambda text: read_tiling(text) if text else None,
     "objects": read_figures,
 }
 PARSERS |= {name: partial(_in_range, name) for name in RANGES}

@@ -109,7 +109,7 @@ class Comparison:
     def to_html(self) -> str:
         """Return the report as one page that needs no other file."""
         votes = "" if self.n_neighbors is None else f" ({self.n_neighbors} votes)"
-        sections = [self.overview().to_html()]
+        sections = [self.overview().to_html(kind="cards")]
         for part, table in zip(self._parts, self.tables(), strict=True):
             drawn = report.dataset_pictures(*part, self.n_neighbors)
             sections.append(table.to_html(after=report.fit_notes(part[1]) + drawn))

@@ -72,25 +72,46 @@ def curvature_of(problem: Problem) -> CurvatureEstimate | None:
     return None
 
 
+def best_of(results: Sequence[Result]) -> tuple[Result, list[str]]:
+    """Return the method of the highest mean, then of the least loss; and the titles of others."""
+    measure = score_name(results[0])
+    loss = "log_loss" if measure == "accuracy" else "rmse"
+    best = max(results, key=lambda result: (result[measure], -result[loss]))
+    return best, [r["title"] for r in results if r[measure] == best[measure] and r is not best]
+
+
 def overview(parts: Sequence[Part]) -> html.ReportTable:
     rows: list[list[str]] = []
-    ranks: dict[str, list[tuple[float, str]]] = {}
+    ranks: dict[str, list[float]] = {}
+    titles: dict[str, str] = {}
     for problem, results, found in parts:
-        means = np.array([result[score_name(results[0])] for result in results])
-        best = results[int(means.argmax())]
+        best, equal = best_of(results)
         shown = "yes" if best["is_better_than_knn"] else "no"
         curved = "unknown" if found is None else f"{found.verdict}, bend {found.bend:.2g}"
-        rows.append([problem.name, best["title"], accuracy_text(best), interval(best["over_knn"]),
-                     shown, curved])  # fmt: skip
-        for result, rank in zip(results, stats.rankdata(-means), strict=True):
-            ranks.setdefault(result["method"], []).append((rank, result["title"]))
-    all_of_them = [r for r in ranks.values() if len(r) == len(rows)]
-    rank, title = min((np.mean([one for one, _ in r]), r[0][1]) for r in all_of_them)
-    n_shown = sum(row[4] == "yes" for row in rows)
-    said = f"{title} has the best mean rank, {rank:.1f} of {len(all_of_them)} methods. "
+        title = best["title"] + (
+            f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)" if equal else ""
+        )
+        rows.append([problem.name, title, accuracy_text(best), interval(best["over_knn"]), shown,
+                     curved])  # fmt: skip
+        means = [-result[score_name(result)] for result in results]
+        for result, rank in zip(results, stats.rankdata(means), strict=True):
+            ranks.setdefault(result["method"], []).append(rank)
+            titles.setdefault(result["method"], result["title"])
+    mean = {titles[m]: float(np.mean(r)) for m, r in ranks.items() if len(r) == len(rows)}
+    least = min(mean.values())
+    first = " and ".join(title for title, rank in mean.items() if rank == least)
+    has, n_shown = "have" if " and " in first else "has", sum(row[4] == "yes" for row in rows)
+    said = f"{first} {has} the best mean rank, {least:.1f} of {len(mean)} methods. "
     said += f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
     said += "standardised k-NN."
-    names = ("data set", "best mean", "score ± s.e.", "over k-NN [95 %]", "shown", "curvature")
+    names = (
+        "data set",
+        "best mean",
+        "score ± s.e.",
+        "over k-NN [95 %]",
+        "significant",
+        "curvature",
+    )
     return html.ReportTable("Verdict", names, rows, notes=(said,))
 
 
@@ -98,7 +119,7 @@ def dataset_table(
     problem: Problem, results: Sequence[Result], curvature: CurvatureEstimate | None
 ) -> html.ReportTable:
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
-    is_class, measure = problem.task == "class", score_name(results[0])
+    is_class = problem.task == "class"
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
         first = [f"{bold}{text}{bold}" for text in (result["title"], accuracy_text(result))]
@@ -109,17 +130,18 @@ def dataset_table(
         alpha = "" if result["alpha"] is None else f"{result['alpha']:.2f}"
         last = [curvature_text(result), alpha][: 1 + is_class]
         rows.append([*first, *losses, *gains, *times, *last])
-    best = max(result[measure] for result in results)
-    titles = [result["title"] for result in results if result[measure] == best]
-    holders = " and ".join(titles) if len(titles) < 3 else f"{len(titles)} methods"
+    best, equal = best_of(results)
+    holders = (
+        " and ".join([best["title"], *equal]) if len(equal) < 2 else f"{len(equal) + 1} methods"
+    )
     shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
-    notes = [*problem.notes]
+    notes = [
+        f"{problem.name}: the highest mean is {best[score_name(best)]:.3f}, of {holders}; {shown} "
+        f"shown to be better than standardised k-NN.",
+        *problem.notes,
+    ]
     if curvature is not None:
         notes.append(f"Curvature of {curvature.n_rows} rows: {curvature.verdict}.")
-    notes.append(
-        f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be better "
-        f"than standardised k-NN."
-    )
     title = f"{problem.name}: {problem.describe()}"
     return html.ReportTable(title, COLUMNS[problem.task], rows, notes=tuple(notes))
 

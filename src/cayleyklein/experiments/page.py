@@ -9,6 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from cayleyklein._validation import require
+
 PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}  # compared with the paper's numbers
 STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
@@ -48,10 +50,11 @@ def bullets(lines: Sequence[str]) -> str:
 
 def figure_html(figure: Any, caption: str) -> str:
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=150, bbox_inches="tight", metadata={"Software": None})
+    with require("matplotlib", "plot").rc_context({"svg.hashsalt": "report"}):  # the same each time
+        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
     data, text = base64.b64encode(buffer.getvalue()).decode("ascii"), escape(caption)
     return (
-        f'<figure><img alt="{text}" src="data:image/png;base64,{data}">'
+        f'<figure><img alt="{text}" src="data:image/svg+xml;base64,{data}">'
         f"<figcaption>{text}</figcaption></figure>"
     )
 
@@ -74,14 +77,16 @@ class ReportTable:
         lines = [f"| {' | '.join(texts)} |" for texts in (self.columns, *self.rows)]
         return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])
 
-    def to_html(self, after: str = "") -> str:
+    def to_html(self, after: str = "", kind: str = "") -> str:
+        """Return a section: the first note, the table, the other notes, and what comes after."""
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.columns)
         body = "\n".join(f"<tr>{''.join(map(self._html, row, count()))}</tr>" for row in self.rows)
         table = (
-            f'<div class="scroll"><table class="labels-{self.n_labels}">\n'
+            f'<div class="scroll"><table class="labels-{self.n_labels} {kind}">\n'
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
         )
-        return section(self.title, table, bullets(self.notes), after)
+        lead = "".join(f"<p>{escape(note)}</p>" for note in self.notes[:1])
+        return section(self.title, lead, table, bullets(self.notes[1:]), after)
 
     def _html(self, entry: str, column: int) -> str:
         plain = entry.strip("*")
@@ -89,4 +94,4 @@ class ReportTable:
         kind = next((kind for kind, mark in PAPER_MARKS.items() if plain.endswith(f" {mark}")), "")
         if column < self.n_labels:
             return f'<th scope="row">{text}</th>'
-        return f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>"
+        return f'<td class="{kind}" data-name="{escape(self.columns[column])}">{text}</td>'

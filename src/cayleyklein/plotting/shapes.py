@@ -29,11 +29,13 @@ def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
     count = n if inner == 1.0 else 2 * n
     angle = np.radians(first) + 2 * math.pi * np.arange(count) / count
     radius = np.where(np.arange(count) % 2, inner, 1.0)
+    area = count / 2 * inner * math.sin(2 * math.pi / count)
+    radius *= math.sqrt(math.pi / area)
     corners = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return [[float(x), float(y)] for x, y in corners.round(3)]
 
 
-MARKERS = {  # corners, of radius 1 and with y downwards
+MARKERS = {  # corners, with y downwards; all have the area of a circle of radius 1
     "circle": _polygon(24, 0),
     "square": _polygon(4, 45),
     "triangle": _polygon(3, -90),
@@ -225,13 +227,15 @@ def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
     color = INKS.get(shape.color, shape.color)
     look: dict[str, Any] = {"alpha": None if shape.alpha == 1 else shape.alpha}
     if shape.kind == "marks":
-        look |= {"s": (2 * shape.size) ** 2, "linewidths": shape.edge_width, "zorder": 4}
+        look |= {"linewidths": shape.edge_width, "zorder": 4}
         look |= {"facecolors": color or "none", "edgecolors": INKS.get(shape.edge, shape.edge)}
         if "color" in options:
             del look["facecolors"]
         corners = MARKERS[shape.marker]
-        marker = np.array([*corners, corners[0]]) * [1, -1]
-        return ax.scatter(*shape.xy.T, **({"marker": marker} | look | options))
+        look |= {"marker": np.array([*corners, corners[0]]) * [1, -1]} | options
+        # Matplotlib makes the largest coordinate of each marker the same
+        look["s"] = look.get("s", (2 * shape.size) ** 2) * np.abs(corners).max() ** 2
+        return ax.scatter(*shape.xy.T, **look)
     collections = require("matplotlib.collections", "plot")
     if shape.kind == "area":
         look |= {"facecolors": color, "edgecolors": "none"} | options
@@ -273,12 +277,12 @@ def tint(color: str, strength: float) -> tuple[float, ...]:
 
 
 def residuals_figure(truth: Floats, predicted: Floats) -> Any:
-    """Return a figure of true numbers and of residuals, each over the predicted numbers."""
-    figure = require("matplotlib.figure", "plot").Figure(figsize=(9.4, 4.4), layout="constrained")
+    """Return a figure of true numbers and, below it, of residuals over the predicted numbers."""
+    figure = require("matplotlib.figure", "plot").Figure(figsize=(5.6, 7.8), layout="constrained")
     look: Any = {"scatter_kwargs": {"color": BLUE, "alpha": 0.6, "s": 14, "linewidths": 0}}
     look |= {"line_kwargs": {"color": "0.4"}, "subsample": MOST_POINTS, "random_state": 0}
     kinds = {"actual_vs_predicted": "true", "residual_vs_predicted": "true − predicted"}
-    for ax, (kind, name) in zip(figure.subplots(1, 2), kinds.items(), strict=True):
+    for ax, (kind, name) in zip(figure.subplots(2, 1), kinds.items(), strict=True):
         PredictionErrorDisplay.from_predictions(truth, predicted, kind=kind, ax=ax, **look)
         ax.set(xlabel="predicted", ylabel=name)
         for axis in (ax.xaxis, ax.yaxis):  # scikit-learn's ticks are odd numbers

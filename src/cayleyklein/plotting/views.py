@@ -7,6 +7,7 @@ polygons are sampled where they bend, and cut where a surface turns away.
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,6 +140,15 @@ class ChartView:
             far = FAR_OUT * FAR_OUT / math.sqrt(self.metric.curvature)
             return self.metric.points(far * circle)
         return NOTHING
+
+    @cached_property
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """The near and the far side of the rim on the screen, and where a surface turns away."""
+        if self.name == "half_space" and self.domain is not None:  # the point ∞ is on it
+            low = self.to_screen(self.domain.from_euclidean([0.0, -1.0]))
+            return low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]]), NOTHING, NOTHING
+        turning = self.to_screen(self.outline(RIM_POINTS)) if self.surface else NOTHING
+        return *see_path(self, self.rim()), turning
 
 
 class Loops(NamedTuple):
@@ -323,13 +333,6 @@ class Canvas:
 
     def rim(self, width: float) -> None:
         """Draw where the space ends, and where a surface turns away."""
-        view = self.view
-        if view.name == "half_space" and view.domain is not None:  # the point ∞ is on it
-            low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
-            ends = low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]])
-            self.put(Shape("line", ends, "ink", width))
-        else:
-            self.line(view.rim(), "ink", width)
-        if view.surface:
-            edge = view.to_screen(view.outline(RIM_POINTS))
-            self.put(Shape("line", edge, "ink", min(width, 1.4)))
+        near, far, turning = self.view.edges
+        self._both((near, far), Shape("line", NOTHING, "ink", width))
+        self.put(Shape("line", turning, "ink", min(width, 1.4)))

@@ -11,6 +11,10 @@ const explorer = (() => {
     made.textContent = text;
     return made;
   };
+  const write = (selector, text) => { // a new text, even the same, lays out the page again
+    const place = one(selector);
+    if (place.textContent !== text) place.textContent = text;
+  };
   const facts = JSON.parse(one("#facts").textContent);
   const page = document.body.dataset.page;
 
@@ -84,8 +88,7 @@ const explorer = (() => {
 
   function say(notes) {
     if (gone) return;
-    const status = one("#status"), text = notes.join(" ");
-    if (status.textContent !== text) status.textContent = text;
+    write("#status", notes.join(" "));
   }
 
   // -- the address: each settled state is an entry of the history, so Back is Undo
@@ -383,7 +386,7 @@ const explorer = (() => {
   const idle = () => document.body.dataset.ready === "yes" && !ahead();
   connect();
   return {
-    one, all, element, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, tour, pictures,
+    one, all, element, write, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, tour, pictures,
     idle, settled: () => idle() && timer === null, query: () => query, whileBusy: (test) => { busy = test; },
   };
 })();

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {one, all, element, facts, send, listeners, ahead, say, Picture, theme, stored, store, copy, keepAddress, travel, tour} = explorer;
+  const {one, all, element, write, facts, send, listeners, ahead, say, Picture, theme, stored, store, copy, keepAddress, travel, tour} = explorer;
   const REACH = 16; // pixels from a point at which it is grabbed
   const STEP = 0.02; // of the view, for an arrow key
   const DEGREES = 0.4; // of the camera for a pixel
@@ -229,7 +229,8 @@
 
   function show(name, value) {
     const decimals = {order: 0, angle: 0, turn: 0, tilt: 0}[name] ?? 2;
-    for (const output of all(`[data-value="${name}"]`)) output.textContent = value.toFixed(decimals).replace("-", "−");
+    const text = value.toFixed(decimals).replace("-", "−");
+    for (const output of all(`[data-value="${name}"]`)) if (output.textContent !== text) output.textContent = text;
   }
 
   // -- playing: K goes back and forth, one step for each answer
@@ -270,14 +271,14 @@
       view.host.hidden = false;
       view.host.setAttribute("aria-label", picture.description);
       view.host.querySelector(".badge").textContent = picture.title;
-      view.over = [];
+      view.over = news.pointer?.[i] ?? [];
       if (follow) view.reframe(picture.window); // else keep where the visitor has moved to
       else { view.home = picture.window; view.draw(); }
     });
     if (refit && news.pictures && !ahead()) { refit = false; fit(); }
     if (news.pictures?.length === 1) views[1].host.hidden = true;
     one("#views").dataset.count = views[1].host.hidden ? "1" : "2";
-    if (news.pointer) views.forEach((view, i) => { view.over = news.pointer[i] ?? []; view.drawOver(); });
+    if (news.pointer && !news.pictures) views.forEach((view, i) => { view.over = news.pointer[i] ?? []; view.drawOver(); });
     if (news.pictures && moved !== null) timePaint();
     showControls(news);
     keepAddress();
@@ -307,15 +308,15 @@
       one("#label").value = news.label;
     }
     if (drag === null && !playing) showLinks();
-    one("#geometry").textContent = news.geometry;
+    write("#geometry", news.geometry);
     const chosen = [...new Set(news.chosen)].map((i) => i + 1).join(" and ");
-    one("#count").textContent = news.count ? `${news.count}, chosen ${chosen}` : "none yet";
+    write("#count", news.count ? `${news.count}, chosen ${chosen}` : "none yet");
     const last = news.objects.find(({kind}) => !["point", "midpoint", "meet", "reflection"].includes(kind)); // told while nothing is pointed at
     const idle = last ? `${last.name}: ${last.measure}` : "Point at the drawing for distances.";
     if (news.readout !== undefined) pointed = news.readout !== "";
-    if (news.readout !== undefined || !pointed) one("#readout").textContent = news.readout || idle;
-    one("#cross").textContent = news.cross;
-    one("#notes").textContent = news.notes.join(" ");
+    if (news.readout !== undefined || !pointed) write("#readout", news.readout || idle);
+    write("#cross", news.cross);
+    write("#notes", news.notes.join(" "));
     say(news.errors.length ? news.errors : note ? [note] : news.said);
     showTool(news.tool);
     showObjects(news.objects);
@@ -330,7 +331,7 @@
     for (const button of all("[data-tool]")) button.setAttribute("aria-pressed", String(button.dataset.tool === tool.name));
     if (!document.activeElement?.closest(".construct")) for (const button of buttons) button.tabIndex = button.dataset.tool === tool.name ? 0 : -1;
     one("#prompt-row").hidden = !tool.needs;
-    if (one("#prompt").textContent !== tool.prompt) one("#prompt").textContent = tool.prompt;
+    write("#prompt", tool.prompt);
     const select = one("#candidates"), wanted = tool.candidates.join();
     select.parentElement.hidden = tool.candidates.length === 0;
     if (select.dataset.names !== wanted) {
@@ -393,7 +394,7 @@
   }
 
   function showTiling(tiling) {
-    one("#tiling-about").textContent = tiling ? "K follows from the edge" : "";
+    write("#tiling-about", tiling ? "K follows from the edge" : "");
     for (const name of ["depth", "edge"]) {
       const slider = one(`#tile-${name}`), told = slider.nextElementSibling;
       slider.disabled = !tiling;
