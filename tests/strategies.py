@@ -10,10 +10,15 @@ from cayleyklein import CurvedMetric
 CURVATURES = (-1e3, -1.0, -1e-6, -1e-12, 0.0, 1e-12, 1e-6, 1.0, 1e3)
 
 
+def well_conditioned(rng, d):
+    """A random matrix with singular values within e of 1."""
+    left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
+    return left @ np.diag(np.exp(rng.uniform(-1, 1, size=d))) @ right
+
+
 def random_metric(rng, d, K):
     """A well-conditioned metric of curvature K with a random centre."""
-    left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
-    factor = left @ np.diag(np.exp(rng.uniform(-1, 1, size=d))) @ right
+    factor = well_conditioned(rng, d)
     return CurvedMetric(factor=factor, center=rng.normal(size=d), curvature=K)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.diagrams.helpers import random_metric, spread_points
-from tests.strategies import seeds
+from tests.strategies import seeds, well_conditioned
 
 from cayleyklein import (
     CurvedKNeighborsClassifier,
@@ -33,11 +33,6 @@ def changed(metric, matrix, shift):
         center=matrix @ metric.center + shift,
         curvature=metric.curvature,
     )
-
-
-def well_conditioned(rng, d):
-    left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
-    return left @ np.diag(np.exp(rng.uniform(-1, 1, size=d))) @ right
 
 
 def problem(seed, n=30, d=3):

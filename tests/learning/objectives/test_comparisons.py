@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from tests.learning import slow
-from tests.learning.objectives.test_large_margin import CURVATURES, metric_of
+from tests.learning.objectives.test_large_margin import CURVATURES, check_gradient, metric_of
 
 from cayleyklein.learning.objectives import search
 from cayleyklein.learning.objectives.comparisons import Comparisons
@@ -61,14 +61,7 @@ def test_is_its_definition(K, crossed):
 def test_gradient_by_finite_differences(K, crossed, r):
     loss = objective(crossed, n=20, d=3, m=30)
     metric = metric_of(loss.X, K, r=r)
-    found = loss(metric).gradient
-    rng = np.random.default_rng(1)
-    for part in ("factor", "center", "curvature"):
-        step = 1e-6 * rng.normal(size=np.shape(getattr(metric, part)))
-        values = [loss(metric._replace(**{part: getattr(metric, part) + s * step})).loss
-                  for s in (-1, 1)]  # fmt: skip
-        slope = np.sum(getattr(found, part) * step)
-        assert (values[1] - values[0]) / 2 == pytest.approx(slope, rel=1e-4, abs=1e-10)
+    check_gradient(loss, metric, 1e-6, rel=1e-4, abs=1e-10)
 
 
 def test_blocks_change_rounding_at_most():

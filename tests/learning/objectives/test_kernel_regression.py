@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from tests.learning import slow
-from tests.learning.objectives.test_large_margin import CURVATURES, metric_of
+from tests.learning.objectives.test_large_margin import CURVATURES, check_gradient, metric_of
 
 from cayleyklein.learning.objectives import search
 from cayleyklein.learning.objectives.kernel_regression import KernelRecipe, KernelRegression
@@ -71,14 +71,7 @@ def test_gradient_by_finite_differences(K, bandwidth, r):
     X, Y = problem(n=30, d=3, t=2)
     metric = metric_of(X, K, r=r)
     loss = objective(X, Y, m=8, bandwidth=bandwidth)
-    found = loss(metric).gradient
-    rng = np.random.default_rng(1)
-    for part in ("factor", "center", "curvature"):
-        step = 1e-7 * rng.normal(size=np.shape(getattr(metric, part)))
-        values = [loss(metric._replace(**{part: getattr(metric, part) + s * step})).loss
-                  for s in (-1, 1)]  # fmt: skip
-        slope = np.sum(getattr(found, part) * step)
-        assert (values[1] - values[0]) / 2 == pytest.approx(slope, rel=1e-4, abs=1e-11)
+    check_gradient(loss, metric, 1e-7, rel=1e-4, abs=1e-11)
 
 
 @pytest.mark.parametrize("geometry", ["flat", "elliptic", "hyperbolic", "learned"])

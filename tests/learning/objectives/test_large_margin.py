@@ -30,6 +30,20 @@ def metric_of(X, K, seed=0, r=None):
     return Parameters(0.8 * factor / np.linalg.norm(z, axis=1).max(), center, K)
 
 
+def check_gradient(loss, metric, length, **tolerance):
+    """Compare the gradient with differences of the loss along a random step of each part."""
+    found = loss(metric).gradient
+    rng = np.random.default_rng(1)
+    for part in ("factor", "center", "curvature"):
+        step = length * rng.normal(size=np.shape(getattr(metric, part)))
+        low, high = (
+            loss(metric._replace(**{part: getattr(metric, part) + sign * step})).loss
+            for sign in (-1, 1)
+        )
+        slope = np.sum(getattr(found, part) * step)
+        assert (high - low) / 2 == pytest.approx(slope, **tolerance)
+
+
 def objective(X, y, metric, *, m=None, margin=0.2, push=0.4, squared=False, k=2, anchors=None):
     anchors = np.arange(len(X)) if anchors is None else anchors
     targets = nearest_of_class(X, y, anchors, k, metric)
@@ -67,14 +81,7 @@ def test_gradient_by_finite_differences(K, squared, m, r):
     X, y = problem(n=30, d=3)
     metric = metric_of(X, K, r=r)
     loss = objective(X, y, metric, m=m, squared=squared)
-    found = loss(metric).gradient
-    rng = np.random.default_rng(1)
-    for part in ("factor", "center", "curvature"):
-        step = 1e-6 * rng.normal(size=np.shape(getattr(metric, part)))
-        values = [loss(metric._replace(**{part: getattr(metric, part) + s * step})).loss
-                  for s in (-1, 1)]  # fmt: skip
-        slope = np.sum(getattr(found, part) * step)
-        assert (values[1] - values[0]) / 2 == pytest.approx(slope, rel=1e-5, abs=1e-9)
+    check_gradient(loss, metric, 1e-6, rel=1e-5, abs=1e-9)
 
 
 def test_some_anchors_and_any_block():
