@@ -4,6 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from matplotlib.animation import PillowWriter
+
 
 def arguments():
     """Return what the command line says: the directory, made when it is missing, and the haste."""
@@ -15,8 +17,22 @@ def arguments():
     return given
 
 
+def path_of(suffix):
+    """Return the path of a file under the name of the script."""
+    return arguments().output / Path(sys.argv[0]).with_suffix(suffix).name
+
+
 def save(figure):
-    """Save a figure as PNG and SVG under the name of the script."""
+    """Save a figure as PNG and SVG."""
     for suffix in (".png", ".svg"):
-        path = arguments().output / Path(sys.argv[0]).with_suffix(suffix).name
-        figure.savefig(path, dpi=150, bbox_inches="tight")
+        figure.savefig(path_of(suffix), dpi=150, bbox_inches="tight")
+
+
+def animate(figure, draw, moments, fps=12):
+    """Save what is drawn at each moment as GIF, in the layout of the first one."""
+    writer = PillowWriter(fps=fps)
+    with writer.saving(figure, path_of(".gif"), figure.dpi):
+        for moment in moments:
+            draw(moment)
+            writer.grab_frame()
+            figure.set_layout_engine("none")

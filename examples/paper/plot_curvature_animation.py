@@ -9,8 +9,7 @@ smoothly, and its edges stay straight.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _output import arguments
-from matplotlib.animation import FuncAnimation, PillowWriter
+from _output import animate, arguments
 from scipy.stats.qmc import Halton
 
 from cayleyklein import CurvedMetric
@@ -33,7 +32,5 @@ def draw(K):
     ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), title=f"{metric.geometry}, $K = {K:+.2f}$")
 
 
-options = arguments()
-curvatures = np.linspace(-1, 1, 3 if options.quick else 21)
-animation = FuncAnimation(figure, draw, frames=[*curvatures, *curvatures[-2:0:-1]])
-animation.save(options.output / "plot_curvature_animation.gif", writer=PillowWriter(fps=12))
+curvatures = np.linspace(-1, 1, 3 if arguments().quick else 21)
+animate(figure, draw, [*curvatures, *curvatures[-2:0:-1]])

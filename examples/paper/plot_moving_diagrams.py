@@ -11,8 +11,7 @@ infinitely far away; on the sphere (seen from outside) they narrow at the horizo
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _output import arguments
-from matplotlib.animation import FuncAnimation, PillowWriter
+from _output import animate, arguments
 from scipy.stats.qmc import Halton
 
 from cayleyklein import CurvedMetric, CurvedNeighbors
@@ -74,7 +73,5 @@ def draw(turn):
         dots.set_data(*seen.T)
 
 
-options = arguments()
-turns = np.linspace(0, 2 * np.pi, 4 if options.quick else 40, endpoint=False)
-animation = FuncAnimation(figure, draw, frames=turns)
-animation.save(options.output / "plot_moving_diagrams.gif", writer=PillowWriter(fps=12))
+turns = np.linspace(0, 2 * np.pi, 4 if arguments().quick else 30, endpoint=False)
+animate(figure, draw, turns, fps=9)
