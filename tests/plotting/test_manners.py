@@ -1,6 +1,5 @@
 """What all displays have in common."""
 
-import subprocess
 import sys
 
 import matplotlib.pyplot as plt
@@ -131,11 +130,6 @@ def test_without_matplotlib_the_error_names_the_extra(display, monkeypatch):
     assert str(caught.value) == (
         'matplotlib is not installed; pip install "cayleyklein[plot]" adds it.'
     )
-
-
-def test_importing_does_not_load_matplotlib():
-    command = "import sys, cayleyklein.plotting; sys.exit('matplotlib' in sys.modules)"
-    subprocess.run([sys.executable, "-c", command], check=True)
 
 
 def test_the_markers_of_all_classes_have_the_same_area():

@@ -1,7 +1,5 @@
 """Dask collections as row blocks, and what is said when there is no Dask."""
 
-import subprocess
-import sys
 from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
@@ -85,16 +83,6 @@ def test_the_active_client_is_found(client):
 
 def test_there_need_not_be_a_client():
     assert active_client() is None
-
-
-def test_numpy_needs_no_dask():
-    code = """
-import sys, numpy as np, cayleyklein as ck
-ck.CurvedKNeighborsClassifier(1, metric=ck.CurvedMetric.euclidean(2)).fit(np.eye(2), [0, 1])
-print("dask" in sys.modules, "distributed" in sys.modules)
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["False", "False"]
 
 
 def test_detection_and_the_missing_extra(monkeypatch):
