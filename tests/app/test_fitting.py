@@ -183,7 +183,7 @@ def test_a_large_table_is_sampled_and_says_so(tmp_path, monkeypatch):
     (tmp_path / "large.csv").write_bytes(content)
     table = prepare(read_source(content, "large.csv"), "target")
     assert len(table.y) == 3000
-    assert "3,000 of 4,000 rows are used, drawn at random" in table.notes
+    assert "3,000 of 4,000 rows, drawn at random." in table.problem.notes
     names = {}
     code = learn_code(LearnState("upload", geometry="flat"), table)
     exec(compile(code.partition("X_train")[0], "learn.py", "exec"), names)
@@ -270,8 +270,10 @@ def test_a_model_is_that_of_the_command(tmp_path):
     (news,) = told(task(WINE, "elliptic", 5), make_model)
     (tmp_path / "wine.ckm").write_bytes(news.model)
     loaded = load_model(tmp_path / "wine.ckm")
-    fitted = TableClassifier(5, geometry="elliptic", random_state=0).fit(WINE.rows, WINE.labels)
-    assert (loaded.predict(WINE.rows) == fitted.predict(WINE.rows)).all()
+    fitted = TableClassifier(5, geometry="elliptic", random_state=0).fit(
+        WINE.problem.X, WINE.labels
+    )
+    assert (loaded.predict(WINE.problem.X) == fitted.predict(WINE.problem.X)).all()
     assert loaded.target_ == "class"
 
 
@@ -285,6 +287,6 @@ def test_a_model_of_numbers_is_saved(model, tmp_path):
     (tmp_path / "numbers.ckm").write_bytes(news.model)
     loaded = load_model(tmp_path / "numbers.ckm")
     fitted = TableRegressor(geometry="flat", model=model, random_state=0)
-    fitted.fit(table.rows, table.labels)
-    assert loaded.predict(table.rows) == pytest.approx(fitted.predict(table.rows))
+    fitted.fit(table.problem.X, table.labels)
+    assert loaded.predict(table.problem.X) == pytest.approx(fitted.predict(table.problem.X))
     assert loaded.target_ == "target"

@@ -64,7 +64,7 @@ def test_choosing_a_table_its_target_and_columns(session):
     assert "day: " in notes
     answer = do(session, choose("drop", "0,3"))
     assert [column[2] for column in answer["columns"]] == [False, True, True, False]
-    assert "day: left out by you" in answer["preview"]["notes"]
+    assert "day: not used: dropped." in answer["preview"]["notes"]
     assert answer["pictures"]["before"]["axes"] == ["length", "width"]
     assert "drop=['day', 'name']" in answer["texts"]["code"]
     answer = do(session, choose("target", "length"))

@@ -57,7 +57,7 @@ def test_a_messy_table_is_read_as_the_command_reads_it(tmp_path):
         X = TableEncoder().fit_transform(rows)
     np.testing.assert_allclose(table.X, X)
     assert list(labels) == [table.classes[i] for i in table.y]
-    said = "\n".join(table.notes)
+    said = "\n".join(table.problem.notes)
     for word in ("day", "note", "missing"):
         assert word in said
 
@@ -92,8 +92,8 @@ def test_finds_the_column_of_classes_by_its_name():
         ("a,b,c\n" + "1,2,x\n3,1e200,y\n" * 2, "numbers beyond ±1e[+]100"),
         ("a,b,c\n1,2,x\n3,4\n", "line 3 has 2 cells, fewer than the 3 names"),
         ("a,b,c\n" + "1,2,x\n3,2,y\n" * 2, "one column that can be used .b: not used: every cell"),
-        ("a,b,c\n1,2,x\n3,4,x\n", "has 1 class;"),
-        ("a,b,c\n1,2,x\n3,4,x\n5,6,y\n", "Class 'y' has a single row"),
+        ("a,b,c\n1,2,x\n3,4,x\n", "has 1 classes with two rows or more"),
+        ("a,b,c\n1,2,x\n3,4,x\n5,6,y\n", "has 1 classes with two rows or more"),
         ("\0\0\0,,\n", "not text"),
         ("1,2,x\n" * (TABLE_ROWS + 1), "rows"),
         (",".join(["1"] * (TABLE_COLUMNS + 1)) + "\n", "columns"),

@@ -111,11 +111,11 @@ def make_model(task: FitTask, tell: Any) -> None:
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         options: Any = {"model": task.model, "geometry": task.geometry, "random_state": PAGE_SEED}
-        model: Any = kind(task.n_neighbors, **options).fit(table.rows, table.labels)
+        model: Any = kind(task.n_neighbors, **options).fit(table.problem.X, table.labels)
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
         tables.save_model(model, path)
-        about = f"learned from {plural(len(table.rows), 'row')}, {_describe(model.metric_)}"
+        about = f"learned from {plural(len(table.X), 'row')}, {_describe(model.metric_)}"
         tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
 
 

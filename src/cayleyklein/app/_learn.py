@@ -86,7 +86,6 @@ def learn_code(state: LearnState, table: PreparedTable) -> str:
     votes = "" if state.neighbors == "auto" else f"n_neighbors={state.neighbors}, "
     same, seed = "" if table.is_regression else "stratify=y, ", _fitting.PAGE_SEED
     return f"""\
-import numpy as np
 {_reading_code(table)}
 from sklearn.model_selection import train_test_split
 from cayleyklein import {kind}
@@ -99,26 +98,20 @@ print(model.metric_, model.score(X_test, y_test))
 
 
 def _reading_code(table: PreparedTable) -> str:
-    source, target = table.source, table.target
+    source, given, pick = table.source, "", ""
+    X, y = "problem.X", "problem.y" if table.is_regression else "problem.classes[problem.y]"
     if source.kind == "bundled":
-        used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
-        return f"""\
-from cayleyklein.datasets import load_{source.name}
-data = load_{source.name}()
-X, y = data.data, np.array(data.target_names, dtype=str)[data.target]\
-""" + (f"\nX = X[:, {used}]" if table.dropped else "")
-    drop = f"drop={list(table.dropped)}" if table.dropped else ""
-    header = "" if source.header else ", header=False"
-    task, text = (', task="number"', "") if table.is_regression else ("", "y = y.astype(str)\n")
-    pick, seed, most = "", _tables.TABLE_SEED, _tables.SAMPLED
-    if int(source.frame[target].notna().sum()) > most:
-        pick = f"pick = np.sort(np.random.default_rng({seed}).permutation(len(y))[:{most}])\n"
-        pick += "rows, y = rows.iloc[pick], y[pick]\n"
+        if table.dropped:
+            pick = f"[:, {[source.columns.index(name) for name in table.columns]}]"
+    else:
+        given = f", {table.target!r}" + (f", drop={table.dropped}" if table.dropped else "")
+        given += "" if source.header else ", header=False"
+        X = f"TableEncoder().fit_transform({X})"
     return f"""\
-from cayleyklein.tables import TableEncoder, read_table, split_target
-table = read_table({source.name!r}, text=[{target!r}]{header})
-rows, y, _ = split_target(table, {target!r}{task})
-{text}{pick}X = TableEncoder({drop}).fit_transform(rows)"""
+from cayleyklein.experiments import load_problem
+from cayleyklein.tables import TableEncoder
+problem = load_problem({source.name!r}{given})
+X, y = {X}{pick}, {y}"""
 
 
 def _cells(frame: Any) -> list[list[str]]:
@@ -300,7 +293,7 @@ class LearnSession:
             "rows": _cells(table.source.frame.head(PREVIEW)),
             "classes": [[table.classes[i][:SHOWN], n, *class_look(i)[:2]] for i, n in counts],
             "target": table.target[:SHOWN], "labels": codes.tolist(), "test": self.rows.is_test,
-            "notes": [*table.notes, *(f"{name}: left out by you" for name in table.dropped)],
+            "notes": [*table.source.notes, *table.problem.notes],
         }  # fmt: skip
         pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
         self._once = NOTHING_NEW | {"pictures": pictures, "preview": preview}

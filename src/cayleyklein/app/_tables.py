@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Collection
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,12 +14,12 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import require
 from cayleyklein.app._state import LETTERS, PlaneState, plural
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables import TableEncoder, read_table, split_target
+from cayleyklein.experiments import problems
+from cayleyklein.tables import TableEncoder, read_table
+from cayleyklein.tables.targets import TargetColumn
 
 MOST_BYTES = 5_000_000
 TABLE_ROWS, TABLE_COLUMNS, MOST_CLASSES = 20_000, 100, len(LETTERS)
-SAMPLED = 3000  # rows of a larger table that are learned from
-TABLE_SEED = 0  # of that sample, so that the code shown draws the same
 TARGET_NAMES = ("class", "label", "target", "species", "y")  # at first; or else the last column
 LARGEST_CELL = 1e100  # largest size of a number; the squares of larger ones may overflow
 SHOWN, MOST_NAME = 40, 255  # characters of a name or a cell that are shown, and of a file's name
@@ -47,15 +47,21 @@ class TableSource(NamedTuple):
 class PreparedTable(NamedTuple):
     source: TableSource
     target: str
-    dropped: tuple[str, ...]
-    rows: Any
-    labels: AnyArray  # or numbers
-    X: Floats
-    columns: tuple[str, ...]
-    classes: tuple[str, ...]  # their names, or those of the ranges that numbers are in
-    notes: tuple[str, ...]
+    dropped: list[str]
+    problem: problems.Problem
     encoder: TableEncoder
+    X: Floats
+    classes: tuple[str, ...]  # their names, or those of the ranges that numbers are in
     edges: Floats | None = None  # between the ranges; None for classes
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(map(str, self.encoder.get_feature_names_out()))
+
+    @property
+    def labels(self) -> AnyArray:  # or numbers
+        made = self.problem
+        return made.y if self.is_regression else made.classes[made.y]
 
     @property
     def is_regression(self) -> bool:
@@ -112,57 +118,36 @@ def _read(content: bytes, name: str, header: bool, **options: Any) -> tuple[Any,
     return frame, tuple(str(one.message) for one in caught)
 
 
-def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> PreparedTable:
-    name, dropped = source.name[:SHOWN], tuple(c for c in drop if c != target)
+def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> PreparedTable:
+    name, dropped = source.name[:SHOWN], [c for c in drop if c != target]
     frame, task = source.frame, "class"
     if source.kind == "upload":
         frame, task = _read(source.content, name, source.header, text=[target])[0], "auto"
-    rows, labels, n_unlabelled = split_target(frame, target, task=task)
-    rows, notes = rows.drop(columns=list(dropped)), list(source.notes)
-    if len(rows) > SAMPLED:
-        notes.append(f"{SAMPLED:,} of {len(rows):,} rows are used, drawn at random")
-        pick = np.sort(np.random.default_rng(TABLE_SEED).permutation(len(rows))[:SAMPLED])
-        rows, labels = rows.iloc[pick], labels[pick]
-    if not rows.shape[1]:
+    if len(frame.columns) <= 1 + len(dropped):
         raise InvalidInputError("No column is left to learn from; choose two or more.")
-    edges = None
-    if labels.dtype.kind == "f":
-        edges = np.unique(np.quantile(labels, np.arange(1, N_RANGES) / N_RANGES))
-        ends = [f"{edge:.4g}" for edge in edges]
-        between = (f"{low} to {high}" for low, high in pairwise(ends))
-        classes = (f"up to {ends[0]}", *between, f"above {ends[-1]}")
-    else:
-        labels = labels.astype(str)
-        classes = _class_names(labels, target)
     with warnings.catch_warnings():  # the notes say what was guessed
         warnings.simplefilter("ignore")
-        encoder = TableEncoder().fit(rows)
-    X = encoder.transform(rows)
-    notes += [str(column) for column in encoder.columns_ if not column.is_plain]
+        column = TargetColumn.find(frame, target, task)
+        made = problems.table_problem(frame, name, column, dropped)
+        encoder = TableEncoder().fit(made.X)
+    X, edges = encoder.transform(made.X), None
     if X.shape[1] < 2:
-        said = f" ({'; '.join(notes)})" if notes else ""
+        said = f" ({' '.join(made.notes)})" if made.notes else ""
         raise InvalidInputError(f"{name} has one column that can be used{said}; two are needed.")
     if np.abs(X).max() > LARGEST_CELL:
         raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST_CELL:g}; rescale them.")
-    if n_unlabelled:
-        said = f"{plural(n_unlabelled, 'row')} without a value in {target!r}"
-        notes.append(f"{said} {'is' if n_unlabelled == 1 else 'are'} left out")
-    columns = tuple(map(str, encoder.get_feature_names_out()))
-    made = (X, columns, classes, tuple(notes), encoder, edges)
-    return PreparedTable(source, target, dropped, rows, labels, *made)
-
-
-def _class_names(labels: AnyArray, target: str) -> tuple[str, ...]:
-    found, counts = np.unique(labels, return_counts=True)
-    if not 2 <= len(found) <= MOST_CLASSES:
-        said = f"Column {target[:SHOWN]!r} has {plural(len(found), 'class')}"
-        raise InvalidInputError(f"{said}; expected 2 to {MOST_CLASSES}.")
-    if counts.min() < 2:
-        said = "has a single row; each needs two, one to learn from and one to be tested on."
-        raise InvalidInputError(f"Class {found[counts.argmin()][:SHOWN]!r} {said}")
-    # numbers in their order, then texts
-    keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in found.tolist()]
-    return tuple(name for _, _, name in sorted(keys))
+    if made.task == "number":
+        edges = np.unique(np.quantile(made.y, np.arange(1, N_RANGES) / N_RANGES))
+        ends = [f"{edge:.4g}" for edge in edges]
+        between = (f"{low} to {high}" for low, high in pairwise(ends))
+        classes = [f"up to {ends[0]}", *between, f"above {ends[-1]}"]
+    else:  # numbers in their order, then texts
+        keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in made.classes.tolist()]
+        classes = [name for _, _, name in sorted(keys)]
+    if len(classes) > MOST_CLASSES:
+        said = f"Column {target[:SHOWN]!r} has {len(classes)} classes"
+        raise InvalidInputError(f"{said}; {MOST_CLASSES} are the most.")
+    return PreparedTable(source, target, dropped, made, encoder, X, tuple(classes), edges)
 
 
 def read_rows(content: bytes, table: PreparedTable) -> Any:
@@ -176,10 +161,10 @@ def read_rows(content: bytes, table: PreparedTable) -> Any:
             said = f"{plural(len(names), 'cell')}, one for each of {', '.join(names)[:200]}"
             raise InvalidInputError(f"A row has {len(frame.columns)} cells; expected {said}.")
         frame.columns = order
-    missing = [c for c in table.rows.columns if c not in frame.columns]
+    missing = [c for c in table.problem.X.columns if c not in frame.columns]
     if missing:
         raise InvalidInputError(f"The rows have no column {', '.join(map(repr, missing[:5]))}.")
-    return frame[list(table.rows.columns)]
+    return frame[list(table.problem.X.columns)]
 
 
 def _first_cells(content: bytes) -> list[str]:

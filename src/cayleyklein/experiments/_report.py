@@ -80,6 +80,10 @@ def best_of(results: Sequence[Result]) -> tuple[Result, list[str]]:
     return best, [r["title"] for r in results if r[measure] == best[measure] and r is not best]
 
 
+def _named(titles: Sequence[str]) -> str:
+    return " and ".join(titles) if len(titles) < 3 else f"{len(titles)} methods"
+
+
 def overview(parts: Sequence[Part]) -> html.ReportTable:
     rows: list[list[str]] = []
     ranks: dict[str, list[float]] = {}
@@ -99,9 +103,9 @@ def overview(parts: Sequence[Part]) -> html.ReportTable:
             titles.setdefault(result["method"], result["title"])
     mean = {titles[m]: float(np.mean(r)) for m, r in ranks.items() if len(r) == len(rows)}
     least = min(mean.values())
-    first = " and ".join(title for title, rank in mean.items() if rank == least)
-    has, n_shown = "have" if " and " in first else "has", sum(row[4] == "yes" for row in rows)
-    said = f"{first} {has} the best mean rank, {least:.1f} of {len(mean)} methods. "
+    first = [title for title, rank in mean.items() if rank == least]
+    has, n_shown = "has" if len(first) == 1 else "have", sum(row[4] == "yes" for row in rows)
+    said = f"{_named(first)} {has} the best mean rank, {least:.1f} of {len(mean)} methods. "
     said += f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
     said += "standardised k-NN."
     names = (
@@ -131,9 +135,7 @@ def dataset_table(
         last = [curvature_text(result), alpha][: 1 + is_class]
         rows.append([*first, *losses, *gains, *times, *last])
     best, equal = best_of(results)
-    holders = (
-        " and ".join([best["title"], *equal]) if len(equal) < 2 else f"{len(equal) + 1} methods"
-    )
+    holders = _named([best["title"], *equal])
     shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
     notes = [
         f"{problem.name}: the highest mean is {best[score_name(best)]:.3f}, of {holders}; {shown} "
