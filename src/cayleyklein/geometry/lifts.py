@@ -140,21 +140,30 @@ def distance_from_sqchord(sqchord: Floats, K: float) -> Floats:
         return distances_in_place(h, K, 2 / math.sqrt(abs(K))).reshape(np.shape(sqchord))
 
 
-def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats, Floats]:
-    """Return d, ∂d/∂c² and, at fixed c², ∂d/∂K.
+def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats]:
+    """Return d and ∂d/∂c².
 
     At c = 0, where d has a kink, ∂d/∂c² is 0: a pair of coinciding points pulls nowhere.
     """
-    chord = np.sqrt(sqchord)
-    if K == 0:
-        by_sqchord = np.divide(0.5, chord, out=np.zeros_like(chord), where=chord > 0)
-        return chord, by_sqchord, chord * sqchord / 24
-    x, d = K * sqchord, distance_from_sqchord(sqchord, K)
-    cosine = np.sqrt(np.maximum(1 - x / 4, np.finfo(float).eps))  # 0 only for antipodal points
-    by_sqchord = np.divide(0.5, chord * cosine, out=np.zeros_like(chord), where=chord > 0)
+    d, steep = distance_from_sqchord(sqchord, K), np.sqrt(sqchord)
+    if K != 0:
+        steep *= _half_cosine(sqchord, K)
+    return d, np.divide(0.5, steep, out=np.zeros_like(steep), where=steep > 0)
+
+
+def curvature_slopes(sqchord: Floats, K: float) -> Floats:
+    """Return ∂d/∂K at fixed c²."""
+    chord, x = np.sqrt(sqchord), K * sqchord
     series = chord * sqchord * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
-    by_K = np.where(np.abs(x) < SLOPE_SERIES_BELOW, series, (chord / cosine - d) / (2 * K))
-    return d, by_sqchord, by_K
+    if K == 0:
+        return np.asarray(series)
+    difference = chord / _half_cosine(sqchord, K) - distance_from_sqchord(sqchord, K)
+    return np.where(np.abs(x) < SLOPE_SERIES_BELOW, series, difference / (2 * K))
+
+
+def _half_cosine(sqchord: Floats, K: float) -> Floats:
+    """Return the cos or cosh of √|K| d/2, which is 0 only for antipodal points."""
+    return np.asarray(np.sqrt(np.maximum(1 - K / 4 * sqchord, np.finfo(float).eps)))
 
 
 def sqchord_from(distance: Floats, K: float) -> Floats:

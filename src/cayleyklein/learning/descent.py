@@ -27,7 +27,7 @@ FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
 UNIT_ROWS, UNIT_NEIGHBORS = 2000, 3
 CURVATURES = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 1.0}  # at the start
 
-Objective = Callable[[Parameters], Evaluation]
+Objective = Callable[[Parameters, bool], Evaluation]  # with the gradient in K, if it bends
 
 
 @dataclass(frozen=True)
@@ -141,11 +141,11 @@ def descend(
         found = recipe.start(rows, descend(rows, recipe.flat, rng).found.factor)
     else:
         found = recipe.start(rows, starts.starting_factor(recipe.init, rows, recipe.n_components))
-    losses: list[list[float]] = []
+    bends, losses = recipe.geometry == "learned", list[list[float]]()
     n_active: dict[float, int] = {}
 
     def value(x: Floats) -> tuple[float, Floats]:
-        loss, gradient, n_active[loss] = objective(unpack(x, found, recipe))
+        loss, gradient, n_active[loss] = objective(unpack(x, found, recipe), bends)
         if not losses[-1]:
             losses[-1].append(loss)
         return loss, np.zeros_like(x) if gradient is None else pack(gradient, recipe)

@@ -138,7 +138,9 @@ class XingRecipe(Recipe):
         return partial(xing_loss, rows.X, rows.labels, rows.weights / rows.weights.max())
 
 
-def xing_loss(X: Floats, labels: Ints, weights: Floats, metric: Parameters) -> Evaluation:
+def xing_loss(
+    X: Floats, labels: Ints, weights: Floats, metric: Parameters, bends: bool = False
+) -> Evaluation:
     """Return the loss of rows that are spread equally (the mean over like pairs is |L|²) and ∂/∂L.
 
     Unlike pairs are added in blocks, as XᵀWX.

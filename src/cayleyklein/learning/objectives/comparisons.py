@@ -18,7 +18,6 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives import lifted
 from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
 from cayleyklein.learning.objectives.search import blocks_of
 from cayleyklein.learning.rows import TrainingRows
@@ -65,21 +64,16 @@ class Comparisons:
         every = f"Every one of the {n} {name} is {every}"
         _report(n_bad, n, every, f"{n_bad} of {n} {name} are {some}")
 
-    def __call__(self, metric: Parameters) -> Evaluation:
-        placed = LiftedRows(self.X, metric)
+    def __call__(self, metric: Parameters, bends: bool = True) -> Evaluation:
+        placed = LiftedRows(self.X, metric, bends)
         if not placed.inside:
             return Evaluation(np.inf, None)
-        K = metric.curvature
         near, far = (
-            lifted.distance_power(placed.sqchords(pairs[:, 0], pairs[:, 1:]), K, squared=True)
-            for pairs in (self.near, self.far)
+            placed.pairs(pairs[:, 0], pairs[:, 1:], squared=True) for pairs in (self.near, self.far)
         )
-        loss, by_near, by_far, n_active = self._compare(near[0][:, 0], far[0][:, 0])
-        for pairs, (_, slope, by_K), by_value in (
-            (self.near, near, by_near[:, None]), (self.far, far, by_far[:, None])
-        ):  # fmt: skip
-            by_curvature = float((by_value * by_K).sum())
-            placed.push_apart(pairs[:, 0], pairs[:, 1:], by_value * slope, by_curvature)
+        loss, by_near, by_far, n_active = self._compare(near.value[:, 0], far.value[:, 0])
+        placed.push(near, by_near[:, None])
+        placed.push(far, by_far[:, None])
         return Evaluation(loss, placed.gradient(), n_active)
 
     def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats, int]:

@@ -22,7 +22,6 @@ from scipy import sparse
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives import lifted
 from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
 from cayleyklein.learning.objectives.search import NearestRows, blocks_of
 from cayleyklein.learning.rows import TrainingRows
@@ -68,8 +67,8 @@ class KernelRegression:
     def _search(self) -> NearestRows:
         return NearestRows(len(self.X), self.anchors, self.anchors, self.anchors + 1)
 
-    def __call__(self, metric: Parameters) -> Evaluation:
-        placed = LiftedRows(self.X, metric)
+    def __call__(self, metric: Parameters, bends: bool = True) -> Evaluation:
+        placed = LiftedRows(self.X, metric, bends)
         if not placed.inside:
             return Evaluation(np.inf, None)
         m = min(self.n_neighbors, len(self.X) - 1)
@@ -80,9 +79,8 @@ class KernelRegression:
         return Evaluation(loss, placed.gradient())
 
     def _add_block(self, placed: LiftedRows, anchors: Ints, columns: Ints) -> float:
-        sqchord = placed.sqchords(anchors, columns)
-        value, slope, by_K = lifted.distance_power(sqchord, placed.metric.curvature, squared=True)
-        edge = value[:, -1:]
+        pairs = placed.pairs(anchors, columns, squared=True)
+        value, edge = pairs.value, pairs.value[:, -1:]
         if self.bandwidth is None:
             ratio = np.divide(value, edge, out=np.zeros_like(value), where=edge > 0)
             kernel = 1 + WINDOW_EDGE - ratio
@@ -108,5 +106,5 @@ class KernelRegression:
             by_value[:, -1] += (by_kernel * ratio).sum(axis=1) * inverse[:, 0]
         else:
             by_value = -by_kernel * kernel / self.bandwidth**2
-        placed.push_apart(anchors, columns, by_value * slope, float((by_value * by_K).sum()))
+        placed.push(pairs, by_value)
         return float(weights @ np.einsum("it,it->i", residual, residual))

@@ -10,7 +10,6 @@ metric at which the loss is evaluated**), margin γ and weights w,
 count, which is the paper's loss.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,8 +18,7 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives import lifted
-from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
+from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Pairs, Parameters
 from cayleyklein.learning.objectives.search import NearestRows, blocks_of
 from cayleyklein.learning.rows import TrainingRows
 
@@ -71,8 +69,8 @@ class LargeMargin:
         last = np.searchsorted(self.labels, own, side="right")
         return NearestRows(len(self.X), self.anchors, first, last)
 
-    def __call__(self, metric: Parameters) -> Evaluation:
-        placed = LiftedRows(self.X, metric)
+    def __call__(self, metric: Parameters, bends: bool = True) -> Evaluation:
+        placed = LiftedRows(self.X, metric, bends)
         if not placed.inside:
             return Evaluation(np.inf, None)
         loss, n_active = self.evaluate(placed)
@@ -81,37 +79,35 @@ class LargeMargin:
     def evaluate(self, placed: LiftedRows, impostors: Ints | None = None) -> tuple[float, int]:
         """Return the loss over `impostors` (a, w), or those found now, and violated triplets."""
         loss, n_active = 0.0, 0
-        for block, reach in self._blocks(placed):
-            if impostors is None:
-                found = self._impostors(placed, block, reach)
-            else:
-                found = impostors[block]
-            more, active = self._add_block(placed, self.anchors[block], self.targets[block], found)
+        for block in blocks_of(len(self.anchors), len(self.X)):
+            near, last = self._near(placed, block)
+            found = self._found(placed, block, last) if impostors is None else impostors[block]
+            more, active = self._add_block(placed, near, found)
             loss, n_active = loss + more, n_active + active
         return loss, n_active
 
     def impostors(self, placed: LiftedRows) -> Ints:
-        blocks = [self._impostors(placed, block, reach) for block, reach in self._blocks(placed)]
-        found = np.full((len(self.anchors), max(block.shape[1] for block in blocks)), -1)
-        start = 0
-        for block in blocks:
-            found[start : start + len(block), : block.shape[1]] = block
-            start += len(block)
-        return found
+        blocks = [
+            self._found(placed, block, self._near(placed, block)[1])
+            for block in blocks_of(len(self.anchors), len(self.X))
+        ]
+        width = max(block.shape[1] for block in blocks)
+        fill = [np.full((len(block), width - block.shape[1]), -1) for block in blocks]
+        return np.vstack([np.hstack(both) for both in zip(blocks, fill, strict=True)])
 
-    def _blocks(self, placed: LiftedRows) -> Iterator[tuple[slice, Floats]]:
-        """Yield blocks of anchors, and c² within which an impostor violates a margin."""
-        K = placed.metric.curvature
-        for block in blocks_of(len(self.anchors), len(self.X)):
-            targets = self.targets[block]
-            sqchord = placed.sqchords(self.anchors[block], np.maximum(targets, 0))
-            farthest = np.where(targets >= 0, sqchord, -1.0).max(axis=1)
-            value, *_ = lifted.distance_power(np.maximum(farthest, 0.0), K, squared=self.squared)
-            distance = np.sqrt(self.margin + value) if self.squared else self.margin + value
-            yield block, np.where(farthest >= 0, lifts.sqchord_from(distance, K), -np.inf)
+    def _near(self, placed: LiftedRows, block: slice) -> tuple[Pairs, Floats]:
+        """Return the pairs with targets, an anchor with itself for none, and φ of the farthest."""
+        anchors, targets = self.anchors[block], self.targets[block]
+        there = targets >= 0
+        columns = np.where(there, targets, anchors[:, None])
+        near = placed.pairs(anchors, columns, squared=self.squared)
+        return near, np.where(there.any(axis=1), near.value.max(axis=1), -np.inf)
 
-    def _impostors(self, placed: LiftedRows, block: slice, reach: Floats) -> Ints:
-        """Return the nearest impostors (b, w) within reach of each anchor, -1 for none."""
+    def _found(self, placed: LiftedRows, block: slice, last: Floats) -> Ints:
+        """Return the nearest impostors (b, w) that violate a margin, -1 for none."""
+        edge = self.margin + np.maximum(last, 0.0)
+        reach = lifts.sqchord_from(np.sqrt(edge) if self.squared else edge, placed.metric.curvature)
+        reach = np.where(last >= 0, reach, -np.inf)
         if self.n_impostors is not None:
             return self._search.find(placed, block, self.n_impostors, reach)
         anchors = self.anchors[block]
@@ -124,30 +120,19 @@ class LargeMargin:
         found[rows, np.arange(len(rows)) - (np.cumsum(count) - count)[rows]] = columns
         return found
 
-    def _add_block(
-        self, placed: LiftedRows, anchors: Ints, targets: Ints, impostors: Ints
-    ) -> tuple[float, int]:
-        K = placed.metric.curvature
-        k = targets.shape[1]
-        columns = np.hstack([targets, impostors])
-        there = columns >= 0
-        columns = np.where(there, columns, anchors[:, None])
-        value, slope, by_K = lifted.distance_power(
-            placed.sqchords(anchors, columns), K, squared=self.squared
-        )
-        near, far = value[:, :k], np.where(there[:, k:], value[:, k:], np.inf)
-        hinge = self.margin + near[:, :, None] - far[:, None, :]
-        active = (hinge > 0) & there[:, :k, None]
-        weights = self.weights[anchors]
-        pull = (near * there[:, :k]).sum(axis=1)
-        push = np.where(active, hinge, 0.0).sum(axis=(1, 2))
-        loss = float(weights @ ((1 - self.push) * pull + self.push * push))
-        by_value = np.hstack(
-            [(1 - self.push) * there[:, :k] + self.push * active.sum(axis=2),
-             -self.push * active.sum(axis=1)]
-        ) * weights[:, None]  # fmt: skip
-        placed.push_apart(anchors, columns, by_value * slope, float((by_value * by_K).sum()))
-        return loss, int(active.sum())
+    def _add_block(self, placed: LiftedRows, near: Pairs, impostors: Ints) -> tuple[float, int]:
+        anchors, there = near.rows, impostors >= 0
+        columns = np.where(there, impostors, anchors[:, None])
+        far = placed.pairs(anchors, columns, squared=self.squared)
+        value = np.where(near.columns == anchors[:, None], -np.inf, near.value)
+        hinge = (self.margin + value).T[:, :, None] - np.where(there, far.value, np.inf)
+        active = (hinge > 0).astype(float)  # (k, b, w)
+        np.maximum(hinge, 0.0, out=hinge)
+        weights, by_target = self.weights[anchors], (active @ np.ones(active.shape[2])).T
+        pull, push = float((weights @ near.value).sum()), float((weights @ hinge.sum(axis=0)).sum())
+        placed.push(near, (1 - self.push + self.push * by_target) * weights[:, None])
+        placed.push(far, active.sum(axis=0) * (-self.push * weights)[:, None])
+        return (1 - self.push) * pull + self.push * push, int(by_target.sum())
 
 
 def nearest_of_class(
@@ -156,13 +141,12 @@ def nearest_of_class(
     """Return the n_targets nearest rows, or fewer, of each anchor's class; -1 for none."""
     n_targets = max(1, min(n_targets, int(np.bincount(labels).max()) - 1))
     found = np.full((len(anchors), n_targets), -1)
+    placed, search = LiftedRows(X, metric), NearestRows(len(X), anchors, anchors, anchors + 1)
     for label in np.unique(labels[anchors]):
-        rows = np.flatnonzero(labels == label)
-        mine = np.flatnonzero(labels[anchors] == label)
-        place = np.searchsorted(rows, anchors[mine])
-        search = NearestRows(len(rows), place, place, place + 1)
-        placed = LiftedRows(X[rows], metric)
-        for block in blocks_of(len(mine), len(rows)):
-            near = search.find(placed, block, n_targets)
-            found[mine[block]] = np.where(near >= 0, rows[near], -1)
+        rows, mine = (
+            slice(*(int(np.searchsorted(each, label, side)) for side in ("left", "right")))
+            for each in (labels, labels[anchors])
+        )
+        for block in blocks_of(mine.stop, len(X), mine.start):
+            found[block] = search.find(placed, block, n_targets, among=rows)
     return found

@@ -33,14 +33,26 @@ class Evaluation(NamedTuple):
     n_active: int = 0
 
 
+class Pairs(NamedTuple):
+    """Pairs of rows (b,) and their own columns (b, w), with c² and φ(d) = d² or d."""
+
+    rows: Ints
+    columns: Ints
+    sqchord: Floats
+    value: Floats  # φ
+    slope: Floats  # ∂φ/∂c²
+    squared: bool
+
+
 class LiftedRows:
     """Rows (n, d) lifted under a metric; where not all are `inside`, nothing else is set.
 
     c² is the square of a difference of `lift` (n, r + 1) in the form of `signature` 1, …, 1, K.
+    Only where the metric `bends` is the gradient in K taken.
     """
 
-    def __init__(self, X: Floats, metric: Parameters) -> None:
-        self.metric = metric
+    def __init__(self, X: Floats, metric: Parameters, bends: bool = True) -> None:
+        self.metric, self.bends = metric, bends
         factor, center, K = metric
         self._offset = X - center
         self._z = self._offset @ factor.T
@@ -78,6 +90,25 @@ class LiftedRows:
         _sqchords(self._z, self._sigma, self.metric.curvature, rows, columns, out)
         return out
 
+    def pairs(self, rows: Ints, columns: Ints, *, squared: bool) -> Pairs:
+        sqchord, K = self.sqchords(rows, columns), self.metric.curvature
+        if squared and K == 0:
+            return Pairs(rows, columns, sqchord, sqchord, np.ones_like(sqchord), squared)
+        d, slope = lifts.slopes_from_sqchord(sqchord, K)
+        if squared:
+            d, slope = d * d, 2 * d * slope
+        return Pairs(rows, columns, sqchord, d, slope, squared)
+
+    def push(self, pairs: Pairs, by_value: Floats) -> None:
+        """Add pairs with the derivative ∂ε/∂φ (b, w) of each."""
+        by_curvature = 0.0
+        if self.bends:
+            by_K = lifts.curvature_slopes(pairs.sqchord, self.metric.curvature)
+            if pairs.squared:
+                by_K *= 2 * np.sqrt(pairs.value)
+            by_curvature = float(np.vdot(by_value, by_K))
+        self.push_apart(pairs.rows, pairs.columns, by_value * pairs.slope, by_curvature)
+
     def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
         """Add pairs of rows (b,) and columns (b, w): ∂ε/∂c² (b, w), and ∂ε/∂K at fixed c²."""
         rises = _push_apart(self.lift, rows, columns, force, self._pull)
@@ -93,6 +124,8 @@ class LiftedRows:
         by_sigma = -np.einsum("ij,ij->i", by_u, u) / sigma
         along = by_h / sigma**3 + by_sigma * K / sigma
         by_z = by_u / sigma[:, None] + along[:, None] * self._z
+        if not self.bends:
+            return by_z, 0.0
         # h depends on K only through σ. At K = 0 the signature hides h, and K h² alone counts
         rises = -h * (1 + 2 * sigma) / (sigma * (1 + sigma))
         by_K = (by_sigma + by_h * rises) * self._sqnorm / (2 * sigma)
@@ -101,16 +134,6 @@ class LiftedRows:
     def gradient(self) -> Parameters:
         by_z, by_K = self.row_gradient()
         return Parameters(by_z.T @ self._offset, -by_z.sum(axis=0) @ self.metric.factor, by_K)
-
-
-def distance_power(sqchord: Floats, K: float, *, squared: bool) -> tuple[Floats, Floats, Floats]:
-    """Return φ(d) = d² or d of squared chords, ∂φ/∂c² and, at fixed c², ∂φ/∂K."""
-    if squared and K == 0:
-        return sqchord, np.ones_like(sqchord), sqchord * sqchord / 12
-    d, by_sqchord, by_K = lifts.slopes_from_sqchord(sqchord, K)
-    if not squared:
-        return d, by_sqchord, by_K
-    return d * d, 2 * d * by_sqchord, 2 * d * by_K
 
 
 @vectorised

@@ -15,10 +15,11 @@ SINGLE_FROM, MORE_FOUND = 64, 6
 SCAN_ROUNDING = 1e-9  # room for the rounding of a matrix product, a million times what it can be
 
 
-def blocks_of(n_anchors: int, n_rows: int) -> Iterator[slice]:
+def blocks_of(stop: int, n_rows: int, start: int = 0) -> Iterator[slice]:
+    """Yield blocks of the anchors from `start` to `stop`."""
     size = max(1, CHORD_ENTRIES // n_rows)
-    for start in range(0, n_anchors, size):
-        yield slice(start, min(start + size, n_anchors))
+    for at in range(start, stop, size):
+        yield slice(at, min(at + size, stop))
 
 
 class NearestRows:
@@ -31,19 +32,24 @@ class NearestRows:
         self._room = np.empty(min(len(anchors), max(1, CHORD_ENTRIES // n_rows)) * n_rows)
 
     def products(
-        self, placed: LiftedRows, places: slice | Ints, *, single: bool = False
-    ) -> AnyFloats:
-        """Return the forms of some anchors with all rows."""
+        self, placed: LiftedRows, places: slice | Ints, among: slice = slice(None), *,
+        single: bool = False,
+    ) -> AnyFloats:  # fmt: skip
+        """Return the forms of some anchors with all rows, or with those of a slice."""
         lift = placed.single if single else placed.lift
-        own = lift[self.anchors[places]] * placed.signature.astype(lift.dtype)
-        room = self._room.view(lift.dtype)[: len(own) * self.n_rows].reshape(len(own), -1)
-        return np.matmul(own, lift.T, out=room)
+        own, others = lift[self.anchors[places]] * placed.signature.astype(lift.dtype), lift[among]
+        shape = len(own), len(others)
+        room = self._room.view(lift.dtype)[: shape[0] * shape[1]].reshape(shape)
+        return np.matmul(own, others.T, out=room)
 
-    def find(self, placed: LiftedRows, block: slice, m: int, reach: Floats | None = None) -> Ints:
+    def find(
+        self, placed: LiftedRows, block: slice, m: int, reach: Floats | None = None,
+        among: slice = slice(None),
+    ) -> Ints:  # fmt: skip
         """Return the m nearest rows (b, m) within reach (c²) of each anchor; -1 for none.
 
         The m rows of the last call bound how far those of this one are. Rows of many columns are
-        searched in single precision.
+        searched in single precision. Only rows of the slice `among` are looked at.
         """
         anchors = self.anchors[block]
         reach = np.full(len(anchors), np.inf) if reach is None else reach
@@ -54,24 +60,26 @@ class NearestRows:
             near = np.minimum(reach, far + rounding + np.finfo(float).tiny)
             reach = np.where((last >= 0).all(axis=1), near, reach)
         if len(placed.signature) < SINGLE_FROM:
-            found = self._scanned(placed, block, m, reach)
+            found = self._scanned(placed, block, m, reach, among)
         else:
-            found = self._found_in_single(placed, block, m, reach)
+            found = self._found_in_single(placed, block, m, reach, among)
         self._last_found[block.start] = found
         return found
 
     def _scanned(
-        self, placed: LiftedRows, places: slice | Ints, m: int, reach: Floats, *,
+        self, placed: LiftedRows, places: slice | Ints, m: int, reach: Floats, among: slice, *,
         single: bool = False,
     ) -> Ints:  # fmt: skip
-        product = self.products(placed, places, single=single)
+        product, start = self.products(placed, places, among, single=single), among.start or 0
         found = np.full((len(product), m), -1)
-        own = placed.sqnorm[self.anchors[places]]
-        first, last = self.first[places], self.last[places]
-        _scan(product, placed.sqnorm, own, first, last, reach, found, np.empty(m))
-        return found
+        bound = reach - placed.sqnorm[self.anchors[places]]
+        first, last = self.first[places] - start, self.last[places] - start
+        _scan(product, placed.sqnorm[among], first, last, bound, found, np.empty(m))
+        return np.where(found >= 0, found + start, -1) if start else found
 
-    def _found_in_single(self, placed: LiftedRows, block: slice, m: int, reach: Floats) -> Ints:
+    def _found_in_single(
+        self, placed: LiftedRows, block: slice, m: int, reach: Floats, among: slice
+    ) -> Ints:
         """Search in single precision for some rows more, and measure them in double.
 
         A product of r terms is off by (r + 4) 2⁻²⁴ times both lengths at most. Rows that were not
@@ -81,7 +89,7 @@ class NearestRows:
         anchors, signature = self.anchors[block], placed.signature
         size = max(1.0, abs(signature[-1])) * placed.length.max() * placed.length[anchors]
         error = 2 * (len(signature) + 4) * 2.0**-24 * size
-        near = self._scanned(placed, block, m + MORE_FOUND, reach + error, single=True)
+        near = self._scanned(placed, block, m + MORE_FOUND, reach + error, among, single=True)
         sqchord = placed.sqchords(anchors, np.where(near >= 0, near, anchors[:, None]))
         end = np.where(near[:, -1] >= 0, sqchord[:, -1] - 2 * error, np.inf)
         sqchord[(near < 0) | (sqchord >= reach[:, None])] = np.inf
@@ -90,25 +98,26 @@ class NearestRows:
         found = np.where(sqchord < np.inf, np.take_along_axis(near, order, axis=1), -1)
         unsure = np.flatnonzero(end < np.minimum(sqchord[:, -1], reach))
         if len(unsure):
-            found[unsure] = self._scanned(placed, unsure + block.start, m, reach[unsure])
+            found[unsure] = self._scanned(placed, unsure + block.start, m, reach[unsure], among)
         return found
 
 
 @vectorised
-def _scan(product, sqnorm, own, first, last, reach, found, value):  # type: ignore[no-untyped-def]
-    """Write the columns of least own_i + sqnorm_j - 2 product_ij, nearest first."""
-    chunk, n, m = 16, product.shape[1], found.shape[1]  # of a chunk the minimum is looked at first
+def _scan(product, sqnorm, first, last, bounds, found, value):  # type: ignore[no-untyped-def]
+    """Write the columns of least sqnorm_j - 2 product_ij below a bound, nearest first."""
+    chunk, n, m = 8, product.shape[1], found.shape[1]
     for i in range(product.shape[0]):
-        count, bound = 0, reach[i] - own[i]
+        count, bound = 0, bounds[i]
         for side in range(2):
             start, end = (0, first[i]) if side == 0 else (last[i], n)
             for s in range(start, end, chunk):
-                e = s + chunk if s + chunk < end else end
-                least = sqnorm[s] - 2 * product[i, s]
-                for j in range(s, e):
-                    least = min(least, sqnorm[j] - 2 * product[i, j])
-                if not least < bound:
-                    continue
+                e = min(s + chunk, end)
+                if e == s + chunk:  # of a whole chunk the minimum is looked at first
+                    least = np.inf
+                    for j in range(chunk):
+                        least = min(least, sqnorm[s + j] - 2 * product[i, s + j])
+                    if not least < bound:
+                        continue
                 for j in range(s, e):
                     v = sqnorm[j] - 2 * product[i, j]
                     if v < bound:
