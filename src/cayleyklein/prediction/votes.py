@@ -146,10 +146,8 @@ class LabelVotes:
         """
         queries, places, labels, each, _ = self.ballots(found, k, left_out)
         m, C = len(found.rows), self.width
-        cell, voting = queries * C + labels, each > 0
+        cell = queries * C + labels
         votes: Floats = np.bincount(cell, weights=each, minlength=m * C).reshape(m, C).astype(float)
-        nearest = np.full(m * C, np.inf)
-        np.minimum.at(nearest, cell[voting], found.distances[queries, places][voting])
         mass, n_points = self.mass, len(self.points.rows) * np.ones(m)
         if left_out is not None:
             own = left_out.points >= 0
@@ -164,7 +162,10 @@ class LabelVotes:
         tied = votes >= votes.max(axis=1, keepdims=True) * (1 - SAME_VOTES)
         several = np.flatnonzero(tied.sum(axis=1) > 1)
         if len(several):
-            shares = np.broadcast_to(prior, votes.shape)[several]
+            shares, nearest = np.broadcast_to(prior, votes.shape)[several], np.full(m * C, np.inf)
+            some = np.flatnonzero(np.isin(queries, several) & (each > 0))
+            far = found.distances[queries[some], places[some]]
+            np.minimum.at(nearest, cell[some], far)
             near = np.where(tied[several], nearest.reshape(m, C)[several], np.inf)
             first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + SAME_VOTES))
             winner = np.where(first, shares, -1.0).argmax(axis=1)
@@ -195,17 +196,20 @@ class LabelVotes:
             places, votes = order[:, :k], neighbor_weights(scaled, k, "linear", present)
         chosen = np.take_along_axis(near, places, axis=1)
         starts, labels, weights, rows = self._entries
-        length = np.where(votes > 0, starts[chosen + 1] - starts[chosen], 0).ravel()
-        entry = np.arange(length.sum())
-        entry += np.repeat(starts[chosen].ravel() - (np.cumsum(length) - length), length)
-        query = np.repeat(np.repeat(np.arange(len(chosen)), chosen.shape[1]), length)
-        place, label, weight = np.repeat(places.ravel(), length), labels[entry], weights[entry]
+        query, at = np.nonzero(votes > 0)
+        entry = starts[chosen[query, at]]
+        if len(labels) > len(starts) - 1:  # points with rows of several labels have several votes
+            length = starts[chosen[query, at] + 1] - entry
+            again = np.repeat(np.arange(len(entry)), length)
+            entry = np.arange(len(again)) + (entry - (np.cumsum(length) - length))[again]
+            query, at = query[again], at[again]
+        place, label, weight = places[query, at], labels[entry], weights[entry]
         if left_out is not None:
             own = left_out.rows[query]
             mine = found.rows[query, place] == left_out.points[query]
             mine &= label == self.labels[own]
             weight = np.where(mine, weight - self.row_weights[own], weight)
-        return Ballots(query, place, label, np.repeat(votes.ravel(), length) * weight, rows[entry])
+        return Ballots(query, place, label, votes[query, at] * weight, rows[entry])
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Pairs, Parameters
+from cayleyklein.learning.objectives.lifted import Evaluation, LiftedPairs, LiftedRows, Parameters
 from cayleyklein.learning.objectives.search import NearestRows, blocks_of
 from cayleyklein.learning.rows import TrainingRows
 
@@ -95,7 +95,7 @@ class LargeMargin:
         fill = [np.full((len(block), width - block.shape[1]), -1) for block in blocks]
         return np.vstack([np.hstack(both) for both in zip(blocks, fill, strict=True)])
 
-    def _near(self, placed: LiftedRows, block: slice) -> tuple[Pairs, Floats]:
+    def _near(self, placed: LiftedRows, block: slice) -> tuple[LiftedPairs, Floats]:
         """Return the pairs with targets, an anchor with itself for none, and φ of the farthest."""
         anchors, targets = self.anchors[block], self.targets[block]
         there = targets >= 0
@@ -120,7 +120,9 @@ class LargeMargin:
         found[rows, np.arange(len(rows)) - (np.cumsum(count) - count)[rows]] = columns
         return found
 
-    def _add_block(self, placed: LiftedRows, near: Pairs, impostors: Ints) -> tuple[float, int]:
+    def _add_block(
+        self, placed: LiftedRows, near: LiftedPairs, impostors: Ints
+    ) -> tuple[float, int]:
         anchors, there = near.rows, impostors >= 0
         columns = np.where(there, impostors, anchors[:, None])
         far = placed.pairs(anchors, columns, squared=self.squared)

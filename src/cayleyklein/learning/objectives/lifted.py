@@ -33,8 +33,8 @@ class Evaluation(NamedTuple):
     n_active: int = 0
 
 
-class Pairs(NamedTuple):
-    """Pairs of rows (b,) and their own columns (b, w), with c² and φ(d) = d² or d."""
+class LiftedPairs(NamedTuple):
+    """LiftedPairs of rows (b,) and their own columns (b, w), with c² and φ(d) = d² or d."""
 
     rows: Ints
     columns: Ints
@@ -90,16 +90,16 @@ class LiftedRows:
         _sqchords(self._z, self._sigma, self.metric.curvature, rows, columns, out)
         return out
 
-    def pairs(self, rows: Ints, columns: Ints, *, squared: bool) -> Pairs:
+    def pairs(self, rows: Ints, columns: Ints, *, squared: bool) -> LiftedPairs:
         sqchord, K = self.sqchords(rows, columns), self.metric.curvature
         if squared and K == 0:
-            return Pairs(rows, columns, sqchord, sqchord, np.ones_like(sqchord), squared)
+            return LiftedPairs(rows, columns, sqchord, sqchord, np.ones_like(sqchord), squared)
         d, slope = lifts.slopes_from_sqchord(sqchord, K)
         if squared:
             d, slope = d * d, 2 * d * slope
-        return Pairs(rows, columns, sqchord, d, slope, squared)
+        return LiftedPairs(rows, columns, sqchord, d, slope, squared)
 
-    def push(self, pairs: Pairs, by_value: Floats) -> None:
+    def push(self, pairs: LiftedPairs, by_value: Floats) -> None:
         """Add pairs with the derivative ∂ε/∂φ (b, w) of each."""
         by_curvature = 0.0
         if self.bends:
