@@ -31,7 +31,7 @@ from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import checked_queries
 from cayleyklein.prediction.points import Points
 from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting
-from cayleyklein.selection import folds
+from cayleyklein.selection import procedure
 from cayleyklein.selection.scores import NEIGHBORS
 
 # Fitted rows, evenly spaced, whose values stand for any other value of a column.
@@ -184,7 +184,11 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
         )  # fmt: skip
         with few_threads(len(given.target), given.n_columns):
-            if in_memory and n_points <= folds.FOLDS_UP_TO and isinstance(self.n_landmarks, str):
+            if (
+                in_memory
+                and n_points <= procedure.FOLDS_UP_TO
+                and isinstance(self.n_landmarks, str)
+            ):
                 found = fitting.fit_by_folds(fitter, given, columns)
             else:
                 wanted = None if isinstance(self.n_landmarks, str) else self.n_landmarks

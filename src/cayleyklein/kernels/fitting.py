@@ -1,8 +1,8 @@
 """How a sum of kernel machines and votes is fitted: its parts, folds, and the choice of columns.
 
-Up to `folds.FOLDS_UP_TO` points, three folds judge: metric, column weights and machines of a fold
-are learned without its held-out rows; γ and λ are those that predict rows left out, one at a time.
-More rows are fitted by `landmarks`.
+Up to `procedure.FOLDS_UP_TO` points, three folds judge: metric, column weights and machines of a
+fold are learned without its held-out rows; γ and λ are those that predict rows left out, one at a
+time. More rows are fitted by `landmarks`.
 """
 
 import warnings
@@ -25,7 +25,7 @@ from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.prediction.points import Points
 from cayleyklein.prediction.tasks import obtain_metric
-from cayleyklein.selection import folds
+from cayleyklein.selection import procedure
 from cayleyklein.selection.scores import TIE, gain_of
 from cayleyklein.selection.trials import Selection, Trial
 
@@ -331,7 +331,7 @@ def split_given(
         given = replace(given.take(first), weights=mass)
         unit, group = np.repeat(unit, mass.astype(np.intp)), unit
         first = group
-    part, n_folds = folds.spread_points(given.labels[first][unit], np.random.default_rng(seed))
+    part, n_folds = procedure.spread_points(given.labels[first][unit], np.random.default_rng(seed))
     for fold in range(n_folds):
         if counted:
             out: Floats = np.bincount(unit[part == fold], minlength=len(first)).astype(float)

@@ -12,8 +12,8 @@ landmarks and the weights of the parts. At the end the held-out rows are added.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy import linalg
@@ -24,10 +24,9 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.kernels import fitting, machine
 from cayleyklein.kernels.fitting import FittedSum, HeldOut, PartFitter
 from cayleyklein.kernels.machine import Distance, KernelMachine, NormalScores, TargetPoints, Tuning
-from cayleyklein.learning import sampling
-from cayleyklein.learning.rows import GivenRows, distinct_rows
+from cayleyklein.learning.rows import GivenRows, distinct_rows, draw_by_class
 from cayleyklein.neighbors.search import slices
-from cayleyklein.selection import folds
+from cayleyklein.selection import procedure
 from cayleyklein.selection.scores import TIE, gain_of
 
 WORK = 2e11  # multiplications n m² that the sums of one machine may take: some seconds on two cores
@@ -57,8 +56,8 @@ def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | N
             else:
                 given = given.mapped(ranks.transform)
     kept = np.flatnonzero(given.weights > 0)
-    size = min(folds.MOST_HELD_OUT, int(folds.HELD_OUT_SHARE * len(kept)))
-    held = kept[sampling.draw(given.labels[kept], size, 0, rng)]
+    size = min(procedure.MOST_HELD_OUT, int(procedure.HELD_OUT_SHARE * len(kept)))
+    held = kept[draw_by_class(given.labels[kept], size, 0, rng)]
     weights = given.weights.copy()
     weights[held] = 0.0
     rest, held_out = replace(given, weights=weights), fitting.rows_in_memory(given, held)
@@ -104,15 +103,14 @@ def fit_part(
 def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
     """Return distinct rows in a random order, drawn by class, and their numbers."""
     kept = np.flatnonzero(given.weights > 0)
-    numbers = kept[sampling.draw(given.labels[kept], size, 1, rng)]
+    numbers = kept[draw_by_class(given.labels[kept], size, 1, rng)]
     X = cast(Floats, fitting.rows_in_memory(given, numbers).X)
     first, _ = distinct_rows(X)
     order = rng.permutation(first)[:size]
     return np.ascontiguousarray(X[order]), numbers[order]
 
 
-@dataclass(frozen=True)
-class LandmarkKernel:
+class LandmarkKernel(NamedTuple):
     """exp(-γd) of rows and landmarks."""
 
     distance: Distance

@@ -61,15 +61,9 @@ class TupleLearner(MetricLearner):
         n_components: int | None = None, max_iter: int | str = "auto", preprocessor: Any = None,
         random_state: Any = None, callback: Any = None, verbose: bool = False,
     ) -> None:  # fmt: skip
-        self.geometry = geometry
-        self.margin = margin
-        self.init = init
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.preprocessor = preprocessor
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+        self.geometry, self.margin, self.preprocessor = geometry, margin, preprocessor
+        self.init, self.n_components, self.max_iter = init, n_components, max_iter
+        self.random_state, self.callback, self.verbose = random_state, callback, verbose
 
     def _rows_of(self, tuples: ArrayLike, name: str) -> ArrayLike:
         if self.preprocessor is None:

@@ -14,9 +14,9 @@ import numpy as np
 from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
-from cayleyklein.learning import sampling, starts
+from cayleyklein.learning import starts
 from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
-from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.rows import TrainingRows, draw_by_class
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import euclidean
 
@@ -161,7 +161,7 @@ def descend(
     for _ in range(recipe.n_passes):
         anchors = np.arange(len(rows.X))
         if len(anchors) > FEWEST_ANCHORS:
-            anchors = sampling.draw(rows.labels, n_anchors(rows.n_columns), 1, rng)
+            anchors = draw_by_class(rows.labels, n_anchors(rows.n_columns), 1, rng)
         objective = recipe.pose(rows, anchors, found)
         losses.append([])
         end = minimise(

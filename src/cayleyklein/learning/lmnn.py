@@ -15,7 +15,6 @@ from cayleyklein.learning.descent import Fits, Progress, n_anchors
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
-from cayleyklein.learning.paper import PaperDescent
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric
 
@@ -108,21 +107,11 @@ default="product"
         subsample: int | float | str | None = "auto", random_state: Any = None,
         callback: Callable[[Progress], bool | None] | None = None, verbose: bool = False,
     ) -> None:  # fmt: skip
-        self.geometry = geometry
-        self.alpha = alpha
-        self.n_targets = n_targets
-        self.n_impostors = n_impostors
-        self.margin = margin
-        self.push = push
-        self.init = init
-        self.n_components = n_components
-        self.solver = solver
-        self.max_iter = max_iter
-        self.n_passes = n_passes
-        self.subsample = subsample
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+        self.geometry, self.alpha, self.margin, self.push = geometry, alpha, margin, push
+        self.n_targets, self.n_impostors = n_targets, n_impostors
+        self.init, self.n_components, self.solver = init, n_components, solver
+        self.max_iter, self.n_passes, self.subsample = max_iter, n_passes, subsample
+        self.random_state, self.callback, self.verbose = random_state, callback, verbose
 
     _numeric, _part_size = False, "margin"
 
@@ -175,6 +164,8 @@ default="product"
     ) -> Fits:
         self._warn_if_long(rows)
         if self.solver == "gradient":
+            from cayleyklein.learning.paper import PaperDescent  # which few fits need
+
             return (PaperDescent(rows, recipes[0], start, self._report()).run(),)
         return super()._descend(rows, recipes, start, rng)
 

@@ -87,18 +87,10 @@ class CurvedMLKR(RowLearner):
         random_state: Any = None, callback: Callable[[Progress], bool | None] | None = None,
         verbose: bool = False,
     ) -> None:  # fmt: skip
-        self.geometry = geometry
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.spread = spread
-        self.init = init
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.n_passes = n_passes
-        self.subsample = subsample
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+        self.geometry, self.kernel, self.spread = geometry, kernel, spread
+        self.n_neighbors, self.init, self.n_components = n_neighbors, init, n_components
+        self.max_iter, self.n_passes, self.subsample = max_iter, n_passes, subsample
+        self.random_state, self.callback, self.verbose = random_state, callback, verbose
 
     _numeric, _part_size = True, "spread"
 

@@ -83,9 +83,7 @@ class MMC(RowLearner):
     def __init__(
         self, *, max_iter: int = 100, tol: float = 1e-6, n_components: int | None = None
     ) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_components = n_components
+        self.max_iter, self.tol, self.n_components = max_iter, tol, n_components
 
     _numeric = False
     geometry = "flat"

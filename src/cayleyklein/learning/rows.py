@@ -17,7 +17,6 @@ from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import sampling
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.metrics import CurvedMetric
 
@@ -106,11 +105,11 @@ class GivenRows:
         if size is not None and (isinstance(size, float) or size < len(some)):
             labels = self.labels[some]
             if isinstance(self.X, RowBlocks):
-                some = some[sampling.draw(labels, size, fewest, rng)]
+                some = some[draw_by_class(labels, size, fewest, rng)]
             else:  # equal rows together, so that a row of weight 2 is drawn like two rows
                 first, group = distinct_rows(self.X[some], labels)
                 drawn = np.zeros(len(first), dtype=bool)
-                drawn[sampling.draw(labels[first], size, fewest, rng)] = True
+                drawn[draw_by_class(labels[first], size, fewest, rng)] = True
                 if self.always is not None:
                     drawn[group[self.always[some]]] = True
                 some = some[drawn[group]]
@@ -293,3 +292,30 @@ def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return first[order], place[point.ravel()]
+
+
+def sample_sizes(counts: Ints, size: int | float | None, fewest: int) -> Ints:
+    """Return the rows of each class in a sample of `size` rows, or that share, or all (None).
+
+    >>> sample_sizes(np.array([5000, 900, 2]), 500, 4)
+    array([424,  76,   2])
+    """
+    if size is None:
+        return counts
+    share = size if isinstance(size, float) else size / max(1, int(counts.sum()))
+    wanted = np.maximum(np.rint(min(1.0, share) * counts), fewest)
+    return np.asarray(np.minimum(counts, wanted), dtype=np.int64)
+
+
+def draw_by_class(
+    labels: Ints, size: int | float | None, fewest: int, rng: np.random.Generator
+) -> Ints:
+    """Draw rows from each class by its share, `fewest` at least; return their sorted numbers."""
+    counts = np.bincount(labels)
+    wanted = sample_sizes(counts, size, fewest)
+    if np.array_equal(wanted, counts):  # leaves the generator as it is
+        return np.arange(len(labels))
+    order = np.lexsort((rng.random(len(labels)), labels))
+    own = labels[order]
+    ranks = np.arange(len(order)) - np.searchsorted(own, own)
+    return np.sort(order[ranks < wanted[own]])

@@ -1,6 +1,6 @@
 """Choosing a metric, its α and the number of neighbours on held-out rows.
 
-Up to `folds.FOLDS_UP_TO` points, folds choose and all rows teach. Of more rows some are held out
+Up to `FOLDS_UP_TO` points, folds choose and all rows teach. Of more rows some are held out
 once, and the metric is learned from a growing sample of the others (`grow`).
 """
 
@@ -13,9 +13,8 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning import descent, starts
 from cayleyklein.learning.descent import Fits, Recipe, Report
 from cayleyklein.learning.objectives.lifted import Parameters
-from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.rows import TrainingRows, distinct_rows
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.selection import folds
 from cayleyklein.selection.scores import NEIGHBORS, TIE, Scorer, best_losses, gain_of
 from cayleyklein.selection.trials import Selection, Stage, Trial
 
@@ -26,6 +25,11 @@ LEAST_GROWTH = 1.5  # factor by which a sample must be able to grow to be worth 
 NEIGHBOR_ROWS = 10_000  # rows among which held-out rows have their neighbours
 # Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last.
 FIRST_WORK, MOST_WORK = 4e9, 2e10
+SELECT_FROM = 60  # distinct rows from which held-out ones can tell candidates apart
+# Folds, and the points beyond which one held-out part is enough: the metric learned from the other
+# rows is then the one that is kept.
+N_FOLDS, FOLDS_UP_TO = 3, 2500
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def select(
     """
     constant = rows.targets is not None and not rows.targets.any()
     chooses = learner.geometry in ("product", "mixed") and not constant
-    if chooses and len(rows.X) >= folds.SELECT_FROM:
+    if chooses and len(rows.X) >= SELECT_FROM:
         if geometry == "mixed":
             return choose_alpha(learner, rows, scorer, rng)
         return choose_metric(learner, rows, scorer, rng, plain=geometry == "auto")
@@ -80,7 +84,7 @@ def choose_metric(
     names = list(PLAIN) if learner.n_components is None else list(PLAIN)[:1]
     scores: dict[str, list[Floats]] = {}
     stages: tuple[Stage, ...] = ()
-    split = folds.split_rows(rows, rng)
+    split = split_rows(rows, rng)
     for train, held_out in split:
         learn, test = train, held_out
         if rows.basis is not None:
@@ -176,7 +180,7 @@ def choose_alpha(
     recipes = learner._recipes()
     alphas = ALPHAS if isinstance(learner.alpha, str) else (learner.alpha,)
     scores: dict[str, list[Floats]] = {}
-    split = folds.split_rows(rows, rng)
+    split = split_rows(rows, rng)
     for train, held_out in split:
         learn, test = starts.focus(recipes[0].init, train, held_out)
         points = learn.X[train.points[0]]
@@ -226,3 +230,36 @@ def choose_candidate(
     score = next(iter(chosen.scores))
     reason = f"{score} {chosen.scores[score]:.3f} on {len(share)} held-out rows{against}"
     return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials.values()))
+
+
+def split_rows(
+    rows: TrainingRows, rng: np.random.Generator
+) -> list[tuple[TrainingRows, TrainingRows]]:
+    """Return pairs of training and held-out rows, every class spread evenly.
+
+    Points are held out with all their rows: no row predicts its copy, and none finds only the other
+    classes where it is.
+    """
+    first, point = distinct_rows(rows.X)
+    heaviest = np.lexsort((-rows.weights, point))
+    labels = rows.labels[heaviest[np.searchsorted(point[heaviest], np.arange(len(first)))]]
+    part, n_held_out = spread_points(labels, rng)
+    pairs = []
+    for p in range(n_held_out):
+        mine = part[point] == p
+        pairs.append((rows.take(np.flatnonzero(~mine)), rows.take(np.flatnonzero(mine))))
+    return pairs
+
+
+def spread_points(labels: Ints, rng: np.random.Generator) -> tuple[Ints, int]:
+    """Return the part of each point, every class spread evenly, and how many parts to hold out."""
+    n = len(labels)
+    few = n <= FOLDS_UP_TO
+    n_parts = N_FOLDS if few else max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
+    part = np.empty(n, dtype=np.int64)
+    shift = 0
+    for label in np.unique(labels):
+        some = rng.permutation(np.flatnonzero(labels == label))
+        part[some] = (np.arange(len(some)) + shift) % n_parts
+        shift += len(some)
+    return part, N_FOLDS if few else 1

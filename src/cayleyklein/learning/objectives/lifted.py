@@ -62,14 +62,9 @@ class LiftedRows:
             return
         self.lift, self._sigma, self._sqnorm = lifts.lift_points(self._z, K)
         self.signature = np.append(np.ones(len(factor)), K)
+        self.sqnorm = (self.lift * self.lift) @ self.signature
         self._pull = np.zeros_like(self.lift)  # ∂ε/∂lift
         self._by_curvature = 0.0
-
-    @cached_property
-    def sqnorm(self) -> Floats:
-        """The form of each row's lift with itself."""
-        u, h = self.lift[:, :-1], self.lift[:, -1]
-        return np.asarray(np.einsum("ij,ij->i", u, u) + self.metric.curvature * h * h)
 
     @cached_property
     def single(self) -> AnyFloats:
