@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from scipy import linalg
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, squareform
 from scipy.special import ndtri
 
 from cayleyklein._typing import Floats, Ints
@@ -226,8 +226,8 @@ def gram_of(distances: Floats, gamma: float) -> Floats:
 
 def typical_distance(distances: Floats) -> float:
     """Return the median of the distances between points; their mean, or 1, where it is 0."""
-    pairs = distances[np.triu_indices(len(distances), 1)]
-    return (float(np.median(pairs)) or float(pairs.mean()) or 1.0) if len(pairs) else 1.0
+    pairs = squareform(distances, checks=False) if len(distances) > 1 else np.ones(1)
+    return float(np.median(pairs)) or float(pairs.mean()) or 1.0
 
 
 def fit_machine(

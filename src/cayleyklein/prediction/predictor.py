@@ -24,6 +24,8 @@ from cayleyklein.prediction.points import LeftOut, LocalScales, Points
 from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting, obtain_metric
 from cayleyklein.prediction.votes import LabelVotes, NumberMeans, Weights, candidates_of, nearest_of
 
+MOST_MEASURED = 4  # rows over those wanted, up to which measuring all is quicker than a search
+
 
 class NeighborPredictor(Predicting, NeighborMethods):
     """Base of the predictors by neighbours: points vote, and `kneighbors` finds rows."""
@@ -136,7 +138,14 @@ class NeighborPredictor(Predicting, NeighborMethods):
     def _by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
         """Return answers (n_numbers, m, t) for checked rows by so many neighbours each."""
         index, weights = cast(SearchIndex, self._searcher), self.weights
-        found = index.nearest(X, candidates_of(weights, max(numbers)), self.n_jobs)
+        wanted = candidates_of(weights, max(numbers))
+        if self.metric_.domain or len(index) > MOST_MEASURED * wanted:
+            found = index.nearest(X, wanted, self.n_jobs)
+        else:
+            distances = self.metric_.pairwise(X, index.X)
+            rows = np.argsort(distances, axis=1, kind="stable")[:, :wanted]
+            distances = np.take_along_axis(distances, rows, axis=1)
+            found = Ranked(distances, rows, np.ones(len(X), dtype=bool))
         ks = [max(1, min(number, found.rows.shape[1] - 1)) for number in numbers]
         near = [nearest_of(found, candidates_of(weights, k)) for k in ks]
         return np.array([self._table.answers(*each) for each in zip(near, ks, strict=True)])
