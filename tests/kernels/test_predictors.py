@@ -17,7 +17,7 @@ from cayleyklein import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.state import kernel_state, restore_kernel
-from cayleyklein.selection import folds
+from cayleyklein.selection import procedure
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -227,8 +227,8 @@ def test_equal_rows_with_different_targets():
 @pytest.fixture
 def few_are_many(monkeypatch):
     """Let a few hundred rows take the way of many."""
-    monkeypatch.setattr(folds, "FOLDS_UP_TO", 200)
-    monkeypatch.setattr(folds, "MOST_HELD_OUT", 100)
+    monkeypatch.setattr(procedure, "FOLDS_UP_TO", 200)
+    monkeypatch.setattr(procedure, "MOST_HELD_OUT", 100)
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -236,7 +236,7 @@ def test_landmarks_do_about_as_well(monkeypatch):
     A, a = make_classification(1500, 8, n_informative=5, n_redundant=0, random_state=1)
     many = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
     assert max(len(m.rows) for m in many._sum.machines.values()) <= 300
-    monkeypatch.setattr(folds, "FOLDS_UP_TO", 2500)
+    monkeypatch.setattr(procedure, "FOLDS_UP_TO", 2500)
     exact = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
     assert many.score(A[600:], a[600:]) > exact.score(A[600:], a[600:]) - 0.04
     assert len(many.explain(A[0]).rows) > 10
