@@ -142,7 +142,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         if self.metric_.domain or len(index) > MOST_MEASURED * wanted:
             found = index.nearest(X, wanted, self.n_jobs)
         else:
-            distances = self.metric_.pairwise(X, index.X)
+            distances = cast(Floats, self.metric_.pairwise(X, index.X))
             rows = np.argsort(distances, axis=1, kind="stable")[:, :wanted]
             distances = np.take_along_axis(distances, rows, axis=1)
             found = Ranked(distances, rows, np.ones(len(X), dtype=bool))
