@@ -15,6 +15,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._state import PlaneState, plural
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
+from cayleyklein.experiments import scores
 from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import Progress
 from cayleyklein.metrics.combined import Metric, terms_of
@@ -45,7 +46,6 @@ WEIGHING = "Weighing kernel machines and votes on held-out training rows…"
 WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
 GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
 NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
-N_BINS = 5  # of a calibration curve
 
 
 class News(NamedTuple):  # of a fit, to the page; texts and pictures by their place
@@ -245,11 +245,9 @@ class _Bench:
 
     def _curves(self, model: Any) -> dict[str, Any]:
         chances = model.predict_proba(self.X_test)
-        top, right = chances.max(axis=1), model.classes_[chances.argmax(axis=1)] == self.y_test
-        bins = np.minimum((top * N_BINS).astype(int), N_BINS - 1)
-        used = [bins == b for b in np.unique(bins)]
-        told = np.array([[top[mine].mean(), right[mine].mean()] for mine in used])
-        gap = sum(mine.mean() * abs(x - y) for mine, (x, y) in zip(used, told, strict=True))
+        n, sure, right = np.array(scores.calibration(chances, model.classes_, self.y_test)).T
+        told = np.column_stack([sure, right])[n > 0] / n[n > 0, None]
+        gap = np.abs(sure - right).sum() / n.sum()
         curves, areas, grid = [], [], np.linspace(0, 1, 101)
         for name, chance in zip(model.classes_, chances.T, strict=True):
             is_one = self.y_test == name

@@ -15,20 +15,16 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
 from cayleyklein.plotting.views import CLEARANCE, EUCLIDEAN, ChartView
 
-PAGE_CHARTS = {  # chart of the library for K < 0, K = 0 and K > 0
-    "klein": (EUCLIDEAN, EUCLIDEAN, EUCLIDEAN),
-    "poincare": ("conformal", "conformal", "conformal"),
-    "half-plane": ("half_space", "conformal", "conformal"),
-    "hemisphere": ("hemisphere", "klein", "sphere"),
-    "hyperboloid": ("hyperboloid", "klein", "sphere"),
-}
-VIEWS = {  # titles, and the height of the centre and half the width of the first window
-    "klein": (("Klein", "Cartesian", "Gnomonic"), (0.0, 1.6)),
-    "poincare": (("Poincaré disc", "Cartesian, in z", "Stereographic"), (0.0, 2.6)),
-    "half-plane": (("Poincaré half-plane", "Cartesian, in z", "Stereographic"), (0.0, 2.6)),
-    "hemisphere": (("Hemisphere", "Plane, tilted", "Sphere"), (0.0, 1.6)),
-    "hyperboloid": (("Hyperboloid", "Plane, tilted", "Sphere"), (0.2, 1.9)),
-}
+FLAT_AND_ROUND, TILTED_ONES = ("Cartesian, in z", "Stereographic"), ("Plane, tilted", "Sphere")
+VIEWS = {  # for K < 0, K = 0 and K > 0 charts of the library and titles; the height of the centre
+    # and half the width of the first window
+    "klein": ((EUCLIDEAN,) * 3, ("Klein", "Cartesian", "Gnomonic"), (0.0, 1.6)),
+    "poincare": (("conformal",) * 3, ("Poincaré disc", *FLAT_AND_ROUND), (0.0, 2.6)),
+    "half-plane": (("half_space", "conformal", "conformal"),
+                   ("Poincaré half-plane", *FLAT_AND_ROUND), (0.0, 2.6)),
+    "hemisphere": (("hemisphere", "klein", "sphere"), ("Hemisphere", *TILTED_ONES), (0.0, 1.6)),
+    "hyperboloid": (("hyperboloid", "klein", "sphere"), ("Hyperboloid", *TILTED_ONES), (0.2, 1.9)),
+}  # fmt: skip
 ROOM, WIDEST = 1.12, 2.6  # half the width around a surface, in its radii and at most
 HALF_PLANE_RISE = 1.1  # of the window of a half-plane of K = -1; its edge is 1/√-K below the centre
 TILTED = ("hemisphere", "hyperboloid")
@@ -36,9 +32,9 @@ TILTED = ("hemisphere", "hyperboloid")
 
 class View(ChartView):
     def __init__(self, metric: CurvedMetric, chart: str, turn: float = 0, tilt: float = 38) -> None:
-        titles, (y, half_width) = VIEWS[chart]
+        names, titles, (y, half_width) = VIEWS[chart]
         sign, camera = int(np.sign(metric.curvature)), (turn, tilt) if chart in TILTED else None
-        name = PAGE_CHARTS[chart][sign + 1]
+        name = names[sign + 1]
         super().__init__(metric, name, camera, in_unit=True, half_width=half_width)
         self.chart, self.title = chart, titles[sign + 1]
         if chart == "half-plane":
