@@ -691,7 +691,7 @@ def test_fit_and_its_results(learn, context, tmp_path):
     assert "iteration" in learn.inner_text("#live")
     counts = [int(cell) for cell in learn.locator("#confusion td").all_inner_texts()]
     assert sum(counts) == 54  # three tenths of 178 rows
-    assert "load_wine" in learn.inner_text("#code")
+    assert "load_problem('wine')" in learn.inner_text("#code")
     bars = learn.locator("#weights .bar").all_inner_texts()
     assert len(bars) == 13
     assert sum(float(bar.split()[-2]) for bar in bars) == pytest.approx(100, abs=1)
@@ -804,7 +804,7 @@ def test_uploads(learn, tmp_path):
     assert "day: " in learn.inner_text("#column-notes")
     learn.click("#columns-box > summary")
     learn.uncheck("#columns input >> nth=2")
-    learn.wait_for_selector("#column-notes >> text=day: left out by you")
+    learn.wait_for_selector("#column-notes >> text=day: not used: dropped")
     assert learn.inner_text("#columns-count") == "(2 of 3)"
     start(learn)
     assert ended(learn) == "Done."
@@ -821,7 +821,7 @@ def test_choices(learn):
     for name in BUNDLED:
         learn.select_option("#data", name)
         settle(learn)
-        assert f"load_{name}" in learn.inner_text("#code")
+        assert f"load_problem('{name}')" in learn.inner_text("#code")
     learn.select_option("#neighbors", "5")
     keep_address(learn)
     learn.reload()

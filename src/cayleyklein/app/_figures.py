@@ -257,7 +257,8 @@ class Construction:
             if figure.kind not in ("polygon", "angle"):  # whose corners have names
                 off = np.abs(seen - canvas.view.middle).max(axis=1)
                 shown = seen[off < 0.9 * canvas.view.half_width]
-                at = shown[int(NAME_AT * len(shown)) :][:1]
+                part = 0.5 if figure.kind == "segment" else NAME_AT  # its ends have names
+                at = shown[int(part * len(shown)) :][:1]
                 canvas.put(Shape("words", at, figure.color, text=(figure.name,)))
         if names:
             seen = canvas.view.to_screen(np.stack([*names.values()]))

@@ -98,20 +98,21 @@ print(model.metric_, model.score(X_test, y_test))
 
 
 def _reading_code(table: PreparedTable) -> str:
-    source, given, pick = table.source, "", ""
-    X, y = "problem.X", "problem.y" if table.is_regression else "problem.classes[problem.y]"
-    if source.kind == "bundled":
-        if table.dropped:
-            pick = f"[:, {[source.columns.index(name) for name in table.columns]}]"
-    else:
+    source, rows, given, more = table.source, "problem.X", "", ""
+    if source.kind == "bundled" and table.dropped:
+        rows += f"[:, {[source.columns.index(name) for name in table.columns]}]"
+    elif source.kind != "bundled":
         given = f", {table.target!r}" + (f", drop={table.dropped}" if table.dropped else "")
         given += "" if source.header else ", header=False"
-        X = f"TableEncoder().fit_transform({X})"
+        rows, more = (
+            f"TableEncoder().fit_transform({rows})",
+            "\nfrom cayleyklein.tables import TableEncoder",
+        )
+    labels = "problem.y" if table.is_regression else "problem.classes[problem.y]"
     return f"""\
-from cayleyklein.experiments import load_problem
-from cayleyklein.tables import TableEncoder
+from cayleyklein.experiments import load_problem{more}
 problem = load_problem({source.name!r}{given})
-X, y = {X}{pick}, {y}"""
+X, y = {rows}, {labels}"""
 
 
 def _cells(frame: Any) -> list[list[str]]:

@@ -214,7 +214,7 @@ const explorer = (() => {
 
     place() { // pixels of a place: (ox + sx x, oy - sy y)
       const width = this.host.clientWidth, height = this.host.clientHeight;
-      const [left, bottom] = this.axes ? [44, 28] : [0, 0];
+      const [left, bottom] = this.axes ? [50, 34] : [0, 0];
       const [x0, y0, x1, y1] = this.box;
       let sx = (width - left) / (x1 - x0), sy = (height - bottom) / (y1 - y0);
       if (this.equal) sx = sy = Math.min(sx, sy);
@@ -272,7 +272,7 @@ const explorer = (() => {
     }
 
     paintAxes(ink, t) {
-      ink.font = "10px system-ui, sans-serif";
+      ink.font = "12px system-ui, sans-serif";
       ink.fillStyle = ink.strokeStyle = color("soft");
       ink.lineWidth = 1;
       const [x0, y0] = this.toData(t.left, t.height - t.bottom), [x1, y1] = this.toData(t.width, 0);
@@ -280,13 +280,13 @@ const explorer = (() => {
       ink.strokeRect(t.left, 0.5, t.width - t.left - 0.5, t.height - t.bottom);
       ink.globalAlpha = 1;
       ink.textAlign = "center";
-      for (const v of ticks(x0, x1)) ink.fillText(short(v), Math.min(t.ox + t.sx * v, t.width - 10), t.height - t.bottom + 11);
+      for (const v of ticks(x0, x1)) ink.fillText(short(v), Math.min(t.ox + t.sx * v, t.width - 10), t.height - t.bottom + 13);
       ink.textAlign = "right";
-      for (const v of ticks(y0, y1)) ink.fillText(short(v), t.left - 4, Math.max(t.oy - t.sy * v + 3, 8));
+      for (const v of ticks(y0, y1)) ink.fillText(short(v), t.left - 4, Math.max(t.oy - t.sy * v + 4, 10));
       ink.textAlign = "center";
       ink.fillText(this.axes[0], (t.left + t.width) / 2, t.height - 4);
       ink.save();
-      ink.translate(9, (t.height - t.bottom) / 2);
+      ink.translate(11, (t.height - t.bottom) / 2);
       ink.rotate(-Math.PI / 2);
       ink.fillText(this.axes[1], 0, 0);
       ink.restore();
