@@ -33,7 +33,9 @@ OUTSIDE = get_args(Outside)
 UNDERFLOWS_BELOW = 1e-280  # ‖u‖² under which its terms may be denormal
 LOW_BELOW = 4.0  # S under which K‖u‖² - (σ_p - σ_q)² of a sphere does not cancel
 CLOSE_BELOW = 1e-2  # √-K ‖u‖ under which the rounding of σ_p - σ_q counts
-BLOCK_ENTRIES = 2**17  # coordinates of points measured at a time: 1 MB
+LOW_CLOSE_BELOW = 0.7  # and √K ‖u‖, where the square of σ_p - σ_q is subtracted
+BLOCK_ENTRIES = 2**18  # coordinates of points measured at a time: 2 MB
+SMALLEST = 5e-324
 
 
 def norms(u: Floats) -> Floats:
@@ -123,13 +125,14 @@ def _by_heights(
     with np.errstate(invalid="ignore", divide="ignore"):
         sigma_p, sigma_q = np.sqrt(s_pp), np.sqrt(s_qq)
         rise = np.asarray(sigma_p - sigma_q)
-        close = flat < np.minimum(CLOSE_BELOW, (sigma_p + sigma_q) ** 2)
-        if K > 0:
-            rise = K * np.einsum("...i,...i", u, z_p + z_q) / (sigma_p + sigma_q)
-        elif close.any():
-            middle = (z_p[close] + z_q[close]) / (sigma_p + sigma_q)[close, None]
-            rise[close] = K * np.einsum("...i,...i", u[close], middle)
-        slope = np.divide(rise, flat, out=np.zeros_like(rise), where=flat > 0)
+        both = sigma_p + sigma_q
+        close = flat < (LOW_CLOSE_BELOW if K > 0 else np.minimum(CLOSE_BELOW, both * both))
+        at = np.flatnonzero(close)
+        if len(at):
+            u, z_p, z_q = (x.reshape(-1, x.shape[-1])[at] for x in (u, z_p, z_q))
+            middle = (z_p + z_q) / np.ravel(both)[at, None]
+            rise.reshape(-1)[at] = K * np.einsum("ij,ij->i", u, middle)
+        slope = rise / np.maximum(flat, SMALLEST)  # 0/0 is 0
         slope *= slope
         half = flat * np.sqrt((1 - math.copysign(1, K) * slope) / (sigma_p * sigma_q)) / 2
         if K > 0:

@@ -73,7 +73,9 @@ def one_plus_scaled_square(z: Floats, scale: float) -> Floats:
     high = z + coarse
     high -= coarse
     square, error = two_product(np.einsum("ij,ij->i", high, high), np.float64(scale))  # type: ignore[arg-type]
-    rest = scale * np.einsum("ij,ij->i", high + z, z - high)
+    low = z - high
+    high += z
+    rest = scale * np.einsum("ij,ij->i", high, low)
     return np.asarray((1 + square) + (error + rest))
 
 

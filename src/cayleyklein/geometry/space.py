@@ -179,14 +179,17 @@ class CurvedSpace(Frozen):
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.asarray(1.0 + self.curvature * np.einsum("...i,...i", z, z))
         checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
-        near = np.abs(values) < REFINE_BELOW
-        if self._is_unit and near.any():
-            some = z.reshape(-1, z.shape[-1]) if near.all() else z[near]
-            values[near] = rounding.one_plus_scaled_square(some, self.curvature)
-            near = np.abs(values) < rounding.SQUARE_EXACT_ABOVE
-        if near.any():
-            values[near] = rounding.one_plus_quadratic_form(
-                x[near], self.center, self.curvature, self.compact_factor, self.given_matrix
+        flat = values.reshape(-1)
+        near = np.flatnonzero(np.abs(flat) < REFINE_BELOW)
+        if self._is_unit and len(near):
+            rows = z.reshape(-1, z.shape[-1])
+            rows = rows if len(near) == len(rows) else rows[near]
+            flat[near] = rounding.one_plus_scaled_square(rows, self.curvature)
+            near = np.flatnonzero(np.abs(flat) < rounding.SQUARE_EXACT_ABOVE)
+        if len(near):
+            rows = x.reshape(-1, x.shape[-1])[near]
+            flat[near] = rounding.one_plus_quadratic_form(
+                rows, self.center, self.curvature, self.compact_factor, self.given_matrix
             )
         return z, values
 
