@@ -22,10 +22,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein._validation import refuse_overflow
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective.angles import half_log
-from cayleyklein.geometry.space import CurvedSpace, refuse_at
+from cayleyklein.geometry.space import CurvedSpace
 
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
@@ -87,8 +88,7 @@ def distance_between(
     with np.errstate(over="ignore", invalid="ignore"):
         u = metric._apply(p - q)
         flat = norms(u)
-    overflows = f"‖L({' - '.join(names)})‖ overflows"
-    refuse_at(~np.isfinite(flat), overflows, "; rescale the coordinates.")
+    refuse_overflow(np.isfinite(flat), f"‖L({' - '.join(names)})‖", " and ".join(names))
     if K == 0:
         return flat
     k = math.sqrt(abs(K))

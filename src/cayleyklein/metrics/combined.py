@@ -46,6 +46,7 @@ class MixedMetric(frozen.Frozen, MetricBase):
     """
 
     _arguments = ("metrics", "weights")
+    geometry = "mixed"
     metrics: tuple[CurvedMetric, ...]
     weights: Floats
 
@@ -56,11 +57,6 @@ class MixedMetric(frozen.Frozen, MetricBase):
         if (values < 0).any() or not values.any():
             raise InvalidInputError(f"weights must be ≥ 0 and not all 0; got {values.tolist()}.")
         self._fill(metrics=metrics, weights=frozen.read_only(values))
-
-    @property
-    def geometry(self) -> str:
-        """Always ``"mixed"``."""
-        return "mixed"
 
     @property
     def domain(self) -> tuple[Ellipsoid, ...]:
@@ -123,6 +119,8 @@ class ProductMetric(frozen.Frozen, MetricBase):
 
     _arguments = ("metrics", "units")
     _power = 2
+    geometry = "product"
+    domain = None  # distances are real in all of space
     metrics: tuple[CurvedMetric, ...]
     units: Floats
 
@@ -139,16 +137,6 @@ class ProductMetric(frozen.Frozen, MetricBase):
         if not (values > 0).all():
             raise InvalidInputError(f"units must be positive; got {values.tolist()}.")
         self._fill(metrics=metrics, units=frozen.read_only(values))
-
-    @property
-    def geometry(self) -> str:
-        """Always ``"product"``."""
-        return "product"
-
-    @property
-    def domain(self) -> None:
-        """None: distances are real in all of space."""
-        return None
 
     @property
     def n_coordinates(self) -> int:

@@ -4,8 +4,6 @@ It probes: a k-d tree on a sample of the rows says how large a share of all dist
 What share still pays was measured (``benchmarks/bench_neighbors.py``).
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np
@@ -16,14 +14,10 @@ from cayleyklein.neighbors.space import ChordRows, ChordSpace
 Algorithm = Literal["auto", "brute", "tree"]
 ALGORITHMS = get_args(Algorithm)
 
+FEW_ROWS = 2000  # up to which ``auto`` takes brute force without a probe
 PROBE_ROWS, PROBE_QUERIES, PROBE_NEIGHBORS = 8192, 32, 11
-"""The sample. The share falls with the number of rows; the limits below are for such samples."""
-
+# share of distances measured in such a sample under which ``auto`` prefers a tree to brute force
 TREE_PAYS_BELOW = 0.3
-"""Share of distances measured in the sample under which ``auto`` prefers a tree to brute force."""
-
-FEW_ROWS = 2000
-"""Rows up to which ``auto`` takes brute force without a probe."""
 
 
 def build_engine(

@@ -13,8 +13,6 @@ whatever order, by at most r ε ‖q‖ ‖y‖. Both are one more column. Where
 to be measured, double precision follows.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple, cast
 
@@ -122,7 +120,7 @@ class ChordBounds:
                 self.bias = self.lengths**2 / 2
             else:  # h from below
                 self.bias = self.bias * (1 - 4 * FORM_ROUNDING) - 4 * self.blur * self.lengths
-        self.longest = float(self.lengths.max())
+        self.longest, self.rounding = float(self.lengths.max()), rounding_of(self.y.shape[1])
         self.pairs, self.table = 0, cast("Table | None", None)
 
     def rulers(self, queries: ChordRows) -> list[ProductRuler]:
@@ -158,7 +156,7 @@ class ChordBounds:
                     ProductRuler(left.astype(np.float32), table.y, table.bias, factor, own, blur,
                                  self.term.weight, K, table.units[0] * table.units[1])
                 )  # fmt: skip
-        error = rounding_of(d) * 2
+        error = 2 * self.rounding
         bias = self.bias - error * np.abs(self.bias)
         bias -= (error * lengths.max() + by_y.max()) * self.lengths + lengths.max() * by_q
         weight = self.term.weight

@@ -12,20 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cayleyklein._distributed import (
-    RowBlocks,
-    active_client,
-    block_starts,
-    check_columns,
-    checked_rows,
-    compute,
-    futures_in,
-    held,
-    known_lengths,
-    persist,
-    raw_blocks,
-    task,
-)
+from cayleyklein import _distributed
+from cayleyklein._distributed import RowBlocks, block_starts, compute, held, persist, task
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
@@ -34,11 +22,8 @@ from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.search import CHUNK, Finish, Kind, SearchIndex, merge
 from cayleyklein.neighbors.space import EXTEND, refuse_outside
 
-LEAST_ROWS = 2**14
-"""Rows of a shard at least: smaller chunks are joined, as each costs every query a little."""
-
-FAN_IN = 8
-"""Answers of shards merged at a time."""
+LEAST_ROWS = 2**14  # of a shard: smaller chunks are joined, as each costs every query a little
+FAN_IN = 8  # answers of shards merged at a time
 
 
 class Blocks(NamedTuple):
@@ -50,14 +35,14 @@ class Blocks(NamedTuple):
     @classmethod
     def checked(cls, estimator: Any, X: Any) -> Blocks:
         """Check the columns of queries of a fitted estimator; its rows are checked lazily."""
-        check_columns(estimator, X, reset=False)
+        _distributed.check_columns(estimator, X, reset=False)
         refuse = estimator.metric_ if estimator.outside == "raise" else None
         return cls.of_dask(X, estimator.n_features_in_, refuse)
 
     @classmethod
     def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None = None) -> Blocks:
         """Take the chunks as they are; with a metric to `refuse` by, rows outside are an error."""
-        raw, known = raw_blocks(X), known_lengths(X)
+        raw, known = _distributed.raw_blocks(X), _distributed.known_lengths(X)
         starts = [None] * len(raw) if known is None else block_starts(known)
         tasks = [
             task(checked_block, block, n_columns, start, refuse)
@@ -92,7 +77,7 @@ class Shards:
 
     def __init__(self, indexes: list[Any], lengths: list[int], name: str) -> None:
         self.indexes, self.lengths, self.name = indexes, lengths, name
-        self.client = active_client()
+        self.client = _distributed.active_client()
         self._table: tuple[Any, Any] = (None, None)
 
     @classmethod
@@ -118,9 +103,9 @@ class Shards:
     @property
     def reachable(self) -> bool:
         """Whether the indexes are still on the cluster of the active client."""
-        if self.client is not active_client():
+        if self.client is not _distributed.active_client():
             return False
-        return not any(future.cancelled() for future in futures_in(self.indexes))
+        return not any(future.cancelled() for future in _distributed.futures_in(self.indexes))
 
     def _sent(self, table: Any) -> Any:
         """Send a table of labels or targets to the workers, unless it is there already."""
@@ -164,7 +149,7 @@ class Shards:
 
 
 def checked_block(block: Any, n_columns: int, start: int | None, refuse: Metric | None) -> Floats:
-    Q = checked_rows([block], "X", n_columns, start)
+    Q = _distributed.checked_rows([block], "X", n_columns, start)
     if refuse is not None and len(Q):
         name = "A block of X" if start is None else "X"
         refuse_outside(refuse.contains(Q), start or 0, name, EXTEND)

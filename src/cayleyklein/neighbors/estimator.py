@@ -13,12 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import check_columns, row_blocks
-from cayleyklein._estimators import (
-    check_data,
-    check_parameters,
-    is_dask,
-    restore_on_error,
-)
+from cayleyklein._estimators import check_data, check_parameters, is_dask, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_real, check_memory
@@ -75,8 +70,6 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
         if isinstance(getattr(self, "_searcher", None), Shards):
             self._rows_in_memory()  # refuses: shards do not leave their cluster
         return super().__getstate__()
-
-    # -- searching ------------------------------------------------------------------
 
     def kneighbors(
         self,
@@ -318,12 +311,11 @@ class CurvedNeighbors(NeighborMethods):
         y : ignored
         """
         check_parameters(self)
-        index: SearchIndex | Shards
         if is_dask(X):
             check_columns(self, X, reset=True)
             blocks = row_blocks(X, least_rows=LEAST_ROWS)
-            index = Shards.build(blocks, as_metric(self.metric, blocks.n_columns), self.algorithm)
-            return self._take(index, as_metric(self.metric, blocks.n_columns))
+            metric = as_metric(self.metric, blocks.n_columns)
+            return self._take(Shards.build(blocks, metric, self.algorithm), metric)
         rows = check_data(self, X, order="C")
         metric = as_metric(self.metric, rows.shape[1])
         return self._take(SearchIndex(rows, metric, self.algorithm), metric)

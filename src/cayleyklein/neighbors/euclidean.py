@@ -1,7 +1,5 @@
 """Searches among Euclidean rows: SciPy's k-d tree, and scikit-learn's brute force."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from typing import Any
@@ -27,9 +25,7 @@ from cayleyklein.neighbors.space import (
 )
 
 IMPORTED_BY = os.getpid()
-
-FAR_MIDDLE = 100.0
-"""Squared distance of the middle from 0, over the variance, from which it is subtracted."""
+FAR_MIDDLE = 100.0  # squared distance of the middle from 0, over the variance, to subtract it
 
 
 class TreeSearch:
@@ -41,10 +37,10 @@ class TreeSearch:
 
     def __init__(self, space: ChordSpace, rows: ChordRows) -> None:
         self.space = space
+        # whether the order of the coordinates' distances is that of the metric
         self.ranks = len(space.terms) == 1 and space.terms[0].K >= 0
-        """Whether the order of the coordinates' distances is that of the metric."""
+        # numbers of candidates worth asking for, over the least
         self.factors = (1, 4) if self.ranks else (4, 16, 64)
-        """Numbers of candidates worth asking for, over the least."""
         y, self.middle = centred(self.coordinates(rows))
         self.blur = float(self._blur(rows).max())
         self.tree: Any = cKDTree(y) if FAINT < longest_square(y) < HUGE else None

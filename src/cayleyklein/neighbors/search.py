@@ -76,7 +76,7 @@ class SearchIndex:
     ) -> None:
         self.metric, self.first_row = metric, first_row
         self.space = ChordSpace(metric)
-        self.rows = self.space.place(np.ascontiguousarray(X))
+        self.rows = self.space.place(X)
         refuse_outside(self.rows.inside, first_row)
         self.engine, self.name = build_engine(algorithm, self.space, self.rows)
         self._sent: Shards | None = None
@@ -99,7 +99,8 @@ class SearchIndex:
     def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
         """Return the k nearest rows, or all where there are fewer."""
         # with `own`, queries are the fitted rows from it on, and none is its own neighbour
-        k, queries = min(k, len(self)), self._placed(Q, own)
+        k = min(k, len(self))
+        queries = self.space.place(Q) if own is None else self._fitted(own, len(Q))
         values = np.full((len(Q), k), np.inf)
         rows = np.full(values.shape, -1, dtype=np.intp)
         doubtful, engine = np.arange(len(Q)), self.engine
@@ -118,7 +119,7 @@ class SearchIndex:
                 values[doubtful], rows[doubtful] = best, found
                 doubtful = doubtful[~(best[:, -1] < floor)]
             if len(doubtful):
-                some = queries.take(doubtful)
+                some = queries if len(doubtful) == len(Q) else queries.take(doubtful)
                 values[doubtful], rows[doubtful] = self._scanned(some, k, pool)
         if self.first_row:
             rows = np.where(rows < 0, -1, rows + self.first_row)
@@ -150,7 +151,7 @@ class SearchIndex:
         self, Q: Floats, radius: float, n_jobs: int | None, own: bool
     ) -> tuple[Ints, Ints, Floats]:
         """Return all pairs (query, row) within a radius, in this order, and their distances."""
-        queries = self._placed(Q, 0 if own else None)
+        queries = self._fitted(0, len(Q)) if own else self.space.place(Q)
         inside, count = np.flatnonzero(queries.inside), 0
         pairs = [(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
         some = queries.take(inside)
@@ -179,10 +180,9 @@ class SearchIndex:
         order = np.lexsort((rows, which))
         return which[order], rows[order], values[order]
 
-    def _placed(self, Q: Floats, own: int | None) -> ChordRows:
-        if own is None:
-            return self.space.place(np.ascontiguousarray(Q))
-        return self.rows._replace(own=np.arange(len(self))).take(slice(own, own + len(Q)))
+    def _fitted(self, first: int, n: int) -> ChordRows:
+        """Return n fitted rows as queries."""
+        return self.rows._replace(own=np.arange(len(self))).take(slice(first, first + n))
 
     def _best_of(
         self, queries: ChordRows, candidates: Ints, k: int, pool: Pool

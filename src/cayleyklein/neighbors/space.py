@@ -5,12 +5,10 @@ With z = L(x - μ), σ = √S(x, x) and the chord c of a distance d (`geometry.l
     K ≥ 0 and products:  c² = ‖v_p - v_q‖²,              v the coordinates of `metric.embed`
     K < 0:               c² = ‖v_p - v_q‖²/(σ_p σ_q),    v = (z, (σ - 1)/√-K).
 
-Pairs are measured from differences of v, and by `metric.distance` where these lose digits. Every
+Pairs are measured from differences of v, and by the exact kernel where these lose digits. Every
 value depends on its pair alone, to the last bit, and so equal rows are equally far. Rows outside a
 hyperbolic domain are handled here too: refused, ranked by an affine function, or pulled inside.
 """
-
-from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +21,7 @@ from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import lifts
 from cayleyklein.metrics import CurvedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric, first_term, terms_of
+from cayleyklein.metrics.combined import Metric
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 CLOSE = 1e-3  # length of v_p - v_q, relative to the terms of v, under which it loses digits
@@ -40,23 +38,20 @@ Pool = ThreadPoolExecutor | None
 
 
 class Term(NamedTuple):
-    """One term of a sum of metrics, weight · distance, and its columns of v.
-
-    K is the curvature of the chord: 0 for a product, whose map is Euclidean; `parts` are its spaces
-    of constant curvature and their units.
-    """
+    """One term of a sum of metrics, weight · distance."""
 
     metric: Any
     weight: float
-    columns: slice
-    K: float
-    parts: list[tuple[CurvedMetric, float]]
+    columns: slice  # of v
+    K: float  # of the chord: 0 for a product, whose map is Euclidean
+    parts: list[tuple[CurvedMetric, float]]  # spaces of constant curvature, and their units
 
 
 class ChordRows(NamedTuple):
     """Rows in a chord space: x as each term sees them, v (n, D), scale and reach (n, terms).
 
-    The scale is 1/σ, or 1; the reach Σ_j |x_j - μ_j| ‖L_j‖ bounds the terms that v is summed from.
+    The scale is 1/σ, or 1; the reach Σ_j |x_j - μ_j| ‖L_j‖ bounds the terms that v is summed from,
+    divided by σ for K > 0, as v is: a step of z moves it by no more than that.
     `own` (n,) are the fitted rows that queries are, and None for other queries.
     """
 
@@ -67,7 +62,7 @@ class ChordRows(NamedTuple):
     inside: Bools
     own: Ints | None = None
 
-    def take(self, rows: Ints | slice) -> ChordRows:
+    def take(self, rows: Ints | slice) -> "ChordRows":
         x, own = [points[rows] for points in self.x], None if self.own is None else self.own[rows]
         scale, reach = self.scale[rows], self.reach[rows]
         return ChordRows(x, self.v[rows], scale, reach, self.inside[rows], own)
@@ -78,28 +73,23 @@ class ChordSpace:
 
     def __init__(self, metric: Metric) -> None:
         self.terms: list[Term] = []
-        self.width = 0
-        terms = [(metric, 1.0)] if isinstance(metric, ProductMetric) else terms_of(metric)
-        for term, weight in terms:
-            if not weight:
-                continue
-            K, parts = 0.0, [(first_term(term), 1.0)]
-            if isinstance(term, ProductMetric):
-                parts = list(zip(term.metrics, term.units.tolist(), strict=True))
-            else:
-                K = term.curvature
-            width = sum(m.factor_shape[0] + (m.curvature != 0) for m, _ in parts)
-            columns = slice(self.width, self.width + width)
-            self.terms.append(Term(term, weight, columns, K, parts))
-            self.width += width
+        if isinstance(metric, ProductMetric):
+            parts = list(zip(metric.metrics, metric.units.tolist(), strict=True))
+            self.terms.append(Term(metric, 1.0, slice(0, metric.n_coordinates), 0.0, parts))
+        else:
+            for term, weight in metric._active():
+                start = self.terms[-1].columns.stop if self.terms else 0
+                columns = slice(start, start + term.factor_shape[0] + (term.curvature != 0))
+                self.terms.append(Term(term, weight, columns, term.curvature, [(term, 1.0)]))
+        self.width = self.terms[-1].columns.stop
+        # a bound of the relative rounding of v and of sums over it
         self.rounding = rounding_of(metric.dimension + self.width)
-        """A bound of the relative rounding of v and of sums over it."""
+        # whether queries outside are ranked by an affine function, as by one hyperbolic metric
         self.ranks_outside = len(self.terms) == 1 and self.terms[0].K < 0
-        """Whether queries outside are ranked by an affine function, as by one hyperbolic metric."""
 
     def place(self, X: Floats) -> ChordRows:
         """Place rows; a sum of metrics sees those outside pulled inside."""
-        n, t = len(X), len(self.terms)
+        X, n, t = np.ascontiguousarray(X), len(X), len(self.terms)
         v, inside = np.empty((n, self.width)), np.ones(n, dtype=bool)
         scale, reach = np.ones((n, t)), np.empty((n, t))
         x = [X] * t
@@ -147,10 +137,11 @@ class ChordSpace:
                 distances = lifts.distance_from_sqchord(square, term.K)
             if term.K > 0:
                 exact &= term.K / 4 * square < OPPOSITE
-            if not exact.all():
-                again = np.flatnonzero(~exact)
-                p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
-                distances[again] = term.metric._between(p, q, "inf")
+            again = np.flatnonzero(~exact)
+            p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
+            differ = (p != q).any(axis=1)  # equal rows have equal v: they are at 0 already
+            if differ.any():
+                distances[again[differ]] = term.metric._between(p[differ], q[differ], "inf")
             total += term.weight * distances
         return total
 
@@ -166,10 +157,11 @@ def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats, Bools]:
     for metric, unit in term.parts:
         K, (z, s) = metric.curvature, metric._place(x, "X")
         with np.errstate(over="ignore"):
-            if metric.diagonal is not None:
-                reach += np.abs(z).sum(axis=1) / unit
+            if metric.compact_factor.ndim == 1:
+                terms = np.abs(z).sum(axis=1)
             else:
-                reach += np.abs(x - metric.center) @ metric.column_lengths / unit
+                terms = np.abs(x - metric.center) @ metric.column_lengths
+            reach += terms / (unit * np.sqrt(s) if K > 0 else unit)
         if K < 0:
             inside = s > 0
             sigma = np.sqrt(np.where(inside, s, 1.0))
