@@ -230,7 +230,6 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         self._reference = cast(Floats, fitting.rows_in_memory(given, numbers).X)
 
     def _checked(self, X: Any) -> Any:
-        """Return checked rows, or a checked Dask array of rows."""
         check_is_fitted(self, "part_weights_")
         rows: Any = checked_queries(self, X)
         if isinstance(rows, np.ndarray):
@@ -250,7 +249,6 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         return scores
 
     def _total(self, X: Any) -> Any:
-        """Return the weighted sum (m, t) of the scores of checked rows."""
         scores = self._scores(X)
         return sum(weight * scores[name] for name, weight in self.part_weights_.items())
 

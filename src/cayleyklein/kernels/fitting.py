@@ -197,7 +197,6 @@ def spread_of(task: ScoreSum, machines: dict[str, KernelMachine], X: Floats) -> 
 
 
 def standard_metric(given: GivenRows) -> CurvedMetric:
-    """Return the flat metric of standardised columns; of many rows by even ones."""
     kept = np.flatnonzero(given.weights > 0)
     some = rows_in_memory(given, kept[even_rows(len(kept), PLAIN_ROWS)])
     return CurvedMetric(factor=machine.standard_weights(cast(Floats, some.X), some.weights))

@@ -185,7 +185,6 @@ class KernelMachine:
         return gram_of(self.distance(X, self.rows), self.gamma)
 
     def scores(self, X: Floats) -> Floats:
-        """Return f at rows (m, t)."""
         return self._by_blocks(X, lambda gram: gram @ self.coefficients) + self.offset
 
     def variances(self, X: Floats) -> Floats:
@@ -291,7 +290,6 @@ def solve_left_out(gram: Floats, points: TargetPoints, ridge: float) -> tuple[fl
 def best_tuning(
     distances: Floats, points: TargetPoints, gammas: tuple[float, ...], ridges: tuple[float, ...]
 ) -> Tuning:
-    """Return γ and λ with the least squared error of rows left out."""
     losses = {}
     for gamma in gammas:
         spectrum = Spectrum.of(np.exp(-gamma * distances), points.targets, points.weights)

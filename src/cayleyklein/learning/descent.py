@@ -59,7 +59,6 @@ class Recipe:
 
     @property
     def flat(self) -> Self:
-        """The descent that is learned first for init="flat"."""
         return type(self)("flat", n_components=self.n_components)
 
     def start(self, rows: TrainingRows, factor: Floats) -> Parameters:
@@ -196,7 +195,7 @@ def descend_parts(
 def pack(p: Parameters, recipe: Recipe) -> Floats:
     """Return parameters or a gradient as a vector: L, then μ unless flat, then K if learned."""
     n_kinds = {"flat": 1, "learned": 3}.get(recipe.geometry, 2)
-    return np.concatenate([np.ravel(kind) for kind in p[:n_kinds]])
+    return np.concatenate([*map(np.ravel, p[:n_kinds])])
 
 
 def unpack(x: Floats, like: Parameters, recipe: Recipe) -> Parameters:

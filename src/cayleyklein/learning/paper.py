@@ -101,38 +101,32 @@ class PaperDescent:
 
     def _accepts(self, matrix: Floats) -> bool:
         """Keep L̃ and its metric, |K| = 1, if the rows are inside its domain; say whether so."""
-        found = self._metric_of(matrix)
-        if found is not None:
-            self._matrix, self._found = matrix, found
-        return found is not None
-
-    def _metric_of(self, matrix: Floats) -> Parameters | None:
+        sign, d = CURVATURES[self.recipe.geometry], len(self._varies)
         with np.errstate(over="ignore", invalid="ignore"):
-            sign = CURVATURES[self.recipe.geometry]
             signs = np.append(np.ones(len(matrix) - 1), sign * self._c)
             S = (matrix.T * signs) @ matrix
         if not np.isfinite(S).all():
-            return None
-        if sign == 0:
-            return Parameters(matrix[:-1, :-1], np.zeros(len(self._varies)), 0.0)
+            return False
+        factor, center = matrix[:-1, :-1], np.zeros(d)
         if sign < 0:
             y, w = self._coordinates(matrix)
             if w.min() <= 0 or np.linalg.eigvalsh(S[:-1, :-1])[0] <= 0:
-                return None
+                return False
             if (1 - (y * y).sum(axis=1) / (self._c * w * w)).min() <= DOMAIN_EDGE:
-                return None
-        try:
-            found, middle, K = space.parameters_from_form(S)
-        except NotRepresentableError:
-            return None
-        d = len(self._varies)
-        factor, center = np.zeros((d, d)), np.zeros(d)
-        root = np.sqrt(abs(K)) * np.linalg.cholesky(found).T
-        factor[np.ix_(self._varies, self._varies)] = root
-        center[self._varies] = middle
-        metric = CurvedMetric(factor=factor, center=center, curvature=sign)
-        inside = (metric.form_values(self.rows.X) > 0).all()
-        return Parameters(factor, center, sign) if inside else None
+                return False
+        if sign:
+            try:
+                found, middle, K = space.parameters_from_form(S)
+            except NotRepresentableError:
+                return False
+            factor, center[self._varies] = np.zeros((d, d)), middle
+            root = np.sqrt(abs(K)) * np.linalg.cholesky(found).T
+            factor[np.ix_(self._varies, self._varies)] = root
+            metric = CurvedMetric(factor=factor, center=center, curvature=sign)
+            if not (metric.form_values(self.rows.X) > 0).all():
+                return False
+        self._matrix, self._found = matrix, Parameters(factor, center, sign)
+        return True
 
     def _coordinates(self, matrix: Floats) -> tuple[Floats, Floats]:
         image = self._homogeneous @ matrix.T
@@ -146,7 +140,10 @@ class PaperDescent:
         gamma: float | None = None
         before, converged, stopped, halved = np.inf, False, False, False
         for iteration in range(recipe.max_iter):
-            stopped = self._told(*self._remember(objective), iteration)
+            seen = self._remember(objective)
+            if self.report is not None:
+                name, metric = f"{recipe.geometry}, the paper's solver", rows.to_metric(self._found)
+                stopped = bool(self.report(Progress(name, 1, iteration + 1, *seen, metric)))
             if stopped:
                 break
             fresh = iteration % IMPOSTOR_INTERVAL == 0
@@ -162,10 +159,13 @@ class PaperDescent:
             before = loss
             if gamma is None:
                 gamma = FIRST_MOVE * float(np.linalg.norm(self._matrix) / np.linalg.norm(gradient))
-            tried, (gamma, moved) = gamma, self._step(gamma, gradient)
-            halved = gamma < tried
-            if not moved:
+            steps = gamma * 0.5 ** np.arange(MOST_HALVINGS)
+            n_halved = next(
+                (i for i, s in enumerate(steps) if self._accepts(self._matrix - s * gradient)), None
+            )
+            if n_halved is None:
                 break
+            gamma, halved = GROWTH * float(steps[n_halved]), n_halved > 0
         self._remember(objective)
         return Fit(recipe, self._best[1], [self._losses], converged, stopped)
 
@@ -202,21 +202,6 @@ class PaperDescent:
             gradient[-1] = 0.0
             gradient[:, -1] = 0.0
         return loss, gradient
-
-    def _told(self, loss: float, n_active: int, iteration: int) -> bool:
-        if self.report is None:
-            return False
-        metric = self.rows.to_metric(self._found)
-        name = f"{self.recipe.geometry}, the paper's solver"
-        return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
-
-    def _step(self, gamma: float, gradient: Floats) -> tuple[float, bool]:
-        """Move L̃, halving γ until the rows are inside; return the next γ and whether it moved."""
-        for _ in range(MOST_HALVINGS):
-            if self._accepts(self._matrix - gamma * gradient):
-                return gamma * GROWTH, True
-            gamma /= 2
-        return gamma, False
 
 
 def _stands(before: float, loss: float, gradient: Floats) -> bool:

@@ -81,13 +81,11 @@ class GivenRows:
         return np.zeros(len(self.target), int) if self.classes is None else self.target
 
     def mapped(self, function: Callable[[Any], Floats]) -> GivenRows:
-        """Return the rows, which are in memory, as a function turns them."""
         X = function(self.X)
         searched = None if self.searched is None else function(self.searched)
         return replace(self, X=X, source=X, searched=searched)
 
     def take(self, rows: Ints) -> GivenRows:
-        """Return some of the rows, which are in memory."""
         X, target, weights = cast(Floats, self.X)[rows], self.target[rows], self.weights[rows]
         return GivenRows(X, target, weights, self.n_columns, self.classes, source=X)
 
@@ -225,8 +223,9 @@ class TrainingRows:
 
     def take(self, rows: Ints) -> Self:
         rows = np.sort(rows)
-        names = ("X", "labels", "weights") + (() if self.targets is None else ("targets",))
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+        X, labels, weights = self.X[rows], self.labels[rows], self.weights[rows]
+        targets = None if self.targets is None else self.targets[rows]
+        return replace(self, X=X, labels=labels, weights=weights, targets=targets)
 
     def nested_order(self, rng: np.random.Generator) -> Ints:
         """Return an order of the rows in which each beginning has all classes by their shares."""

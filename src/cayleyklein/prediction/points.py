@@ -108,7 +108,6 @@ class LocalScales:
 
     @classmethod
     def euclidean(cls, Z: Floats) -> Self:
-        """Measure the scales of points with Euclidean coordinates."""
         some = even_rows(len(Z), SCALE_ROWS)
         near, _ = nearest_rows(Z[some], Z, min(NEAR + 1, len(some)))
         fifth = fifth_nearest(near, np.isin(np.arange(len(Z)), some))
@@ -116,7 +115,6 @@ class LocalScales:
 
     @classmethod
     def on_cluster(cls, blocks: RowBlocks, metric: Metric, n_jobs: int | None) -> Self:
-        """Measure the scales of rows where they are, each a point."""
         some = even_rows(blocks.n_rows, SCALE_ROWS)
         sample = _distributed.held(SearchIndex(_distributed.rows_at(blocks, some), metric))
         in_sample = np.isin(np.arange(blocks.n_rows), some)

@@ -163,12 +163,10 @@ def product_scores(
 
 
 def most_rows(r: int, work: float) -> int:
-    """Return how many rows of r coordinates cost `work` multiplications in each evaluation."""
     return int(max(np.sqrt(work / r), work / (r * descent.n_anchors(r))))
 
 
 def plain_metric(rows: TrainingRows, start: str, n_components: int | None) -> CurvedMetric:
-    """Return the flat metric of standardised or unscaled columns, for rows as they were given."""
     factor = starts.starting_factor(start, rows, n_components)
     return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0))
 

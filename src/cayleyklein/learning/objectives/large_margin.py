@@ -111,8 +111,8 @@ class LargeMargin:
         if self.n_impostors is not None:
             return self._search.find(placed, block, self.n_impostors, reach)
         anchors = self.anchors[block]
-        product, sqnorm = self._search.products(placed, block), placed.sqnorm
-        near = sqnorm[anchors, None] + sqnorm - 2 * product < reach[:, None]
+        product = (placed.lift[anchors] * placed.signature) @ placed.lift.T
+        near = placed.sqnorm[anchors, None] + placed.sqnorm - 2 * product < reach[:, None]
         near &= self.labels != self.labels[anchors, None]
         rows, columns = np.nonzero(near)
         count = near.sum(axis=1)
@@ -145,10 +145,8 @@ def nearest_of_class(
     found = np.full((len(anchors), n_targets), -1)
     placed, search = LiftedRows(X, metric), NearestRows(len(X), anchors, anchors, anchors + 1)
     for label in np.unique(labels[anchors]):
-        rows, mine = (
-            slice(*(int(np.searchsorted(each, label, side)) for side in ("left", "right")))
-            for each in (labels, labels[anchors])
-        )
+        rows = slice(*np.searchsorted(labels, [label, label + 1]))
+        mine = slice(*np.searchsorted(labels[anchors], [label, label + 1]))
         for block in blocks_of(mine.stop, len(X), mine.start):
             found[block] = search.find(placed, block, n_targets, among=rows)
     return found

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cayleyklein._jit import vectorised
-from cayleyklein._typing import AnyFloats, Floats, Ints
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.objectives.lifted import LiftedRows
 
 CHORD_ENTRIES = 2_000_000  # of a block of squared chords: 16 MB
@@ -26,21 +26,10 @@ class NearestRows:
     """Search the nearest rows of anchors (a,), without rows `first` to `last` (its own class)."""
 
     def __init__(self, n_rows: int, anchors: Ints, first: Ints, last: Ints) -> None:
-        self.n_rows, self.anchors, self.first, self.last = n_rows, anchors, first, last
+        self.anchors, self.first, self.last = anchors, first, last
         self._last_found: dict[int, Ints] = {}
         # memory for a block of products: asking the system for it again costs as much as them
         self._room = np.empty(min(len(anchors), max(1, CHORD_ENTRIES // n_rows)) * n_rows)
-
-    def products(
-        self, placed: LiftedRows, places: slice | Ints, among: slice = slice(None), *,
-        single: bool = False,
-    ) -> AnyFloats:  # fmt: skip
-        """Return the forms of some anchors with all rows, or with those of a slice."""
-        lift = placed.single if single else placed.lift
-        own, others = lift[self.anchors[places]] * placed.signature.astype(lift.dtype), lift[among]
-        shape = len(own), len(others)
-        room = self._room.view(lift.dtype)[: shape[0] * shape[1]].reshape(shape)
-        return np.matmul(own, others.T, out=room)
 
     def find(
         self, placed: LiftedRows, block: slice, m: int, reach: Floats | None = None,
@@ -70,9 +59,13 @@ class NearestRows:
         self, placed: LiftedRows, places: slice | Ints, m: int, reach: Floats, among: slice, *,
         single: bool = False,
     ) -> Ints:  # fmt: skip
-        product, start = self.products(placed, places, among, single=single), among.start or 0
-        found = np.full((len(product), m), -1)
-        bound = reach - placed.sqnorm[self.anchors[places]]
+        anchors, start = self.anchors[places], among.start or 0
+        lift = placed.single if single else placed.lift
+        own, others = lift[anchors] * placed.signature.astype(lift.dtype), lift[among]
+        room = self._room.view(lift.dtype)[: len(own) * len(others)].reshape(len(own), -1)
+        product = np.matmul(own, others.T, out=room)  # the forms of anchors with other rows
+        found = np.full((len(own), m), -1)
+        bound = reach - placed.sqnorm[anchors]
         first, last = self.first[places] - start, self.last[places] - start
         _scan(product, placed.sqnorm[among], first, last, bound, found, np.empty(m))
         return np.where(found >= 0, found + start, -1) if start else found
