@@ -127,7 +127,8 @@ class LargeMargin:
         columns = np.where(there, impostors, anchors[:, None])
         far = placed.pairs(anchors, columns, squared=self.squared)
         value = np.where(near.columns == anchors[:, None], -np.inf, near.value)
-        hinge = (self.margin + value).T[:, :, None] - np.where(there, far.value, np.inf)
+        edge, beyond = (self.margin + value).T[:, :, None], np.where(there, far.value, np.inf)
+        hinge = np.subtract(edge, beyond, order="C")  # which sums along the first axis quickly
         active = (hinge > 0).astype(float)  # (k, b, w)
         np.maximum(hinge, 0.0, out=hinge)
         weights, by_target = self.weights[anchors], (active @ np.ones(active.shape[2])).T
