@@ -7,6 +7,7 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
@@ -16,7 +17,8 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
+import cayleyklein
+from cayleyklein import __version__, geometry
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._figures import FIGURE_COLORS, SHEETS, TOOLS
 from cayleyklein.app._learn import LearnSession, run_apart
@@ -37,11 +39,7 @@ MOST_FITS = 2  # fits that run at once; others wait for their turn
 THREADS = 4  # commands that are computed at once, so that no visitor waits for another
 HALF_SENT = 10.0  # seconds after which a request that is not whole is dropped
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))  # scenes are addresses
-REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
-    "cross_ratio": geometry.cross_ratio, "Ball": geometry.Ball, "CurvedLMNN": CurvedLMNN,
-    "CurvedMetric": CurvedMetric, "CurvedMetric.absolute": CurvedMetric.absolute,
-    "CurvedMetric.bisector": CurvedMetric.bisector, "CayleyKleinVoronoi": CayleyKleinVoronoi,
-}  # fmt: skip
+REFERENCES = {step["reference"] for step in TOUR}  # objects whose docstrings it links to
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -161,7 +159,8 @@ class ReferenceHandler(Guarded):
         if name not in REFERENCES:
             raise HTTPError(404)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.write(f"{name}\n\n{inspect.getdoc(REFERENCES[name])}\n")
+        thing = attrgetter(name)(geometry if hasattr(geometry, name) else cayleyklein)
+        self.write(f"{name}\n\n{inspect.getdoc(thing)}\n")
 
     head = get  # the server leaves out what follows the headers
 

@@ -1,6 +1,7 @@
 """The report of a comparison: its tables, its pictures, and how to read them."""
 
 import warnings
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -85,25 +86,21 @@ def _named(titles: Sequence[str]) -> str:
 
 
 def overview(parts: Sequence[Part]) -> html.ReportTable:
-    rows: list[list[str]] = []
-    ranks: dict[str, list[float]] = {}
-    titles: dict[str, str] = {}
+    rows, ranks = list[list[str]](), defaultdict[str, list[float]](list)
     for problem, results, found in parts:
         best, equal = best_of(results)
-        shown = "yes" if best["is_better_than_knn"] else "no"
+        more = f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)" if equal else ""
         curved = "unknown" if found is None else f"{found.verdict}, bend {found.bend:.2g}"
-        title = best["title"] + (
-            f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)" if equal else ""
-        )
-        rows.append([problem.name, title, accuracy_text(best), interval(best["over_knn"]), shown,
-                     curved])  # fmt: skip
-        means = [-result[score_name(result)] for result in results]
-        for result, rank in zip(results, stats.rankdata(means), strict=True):
-            ranks.setdefault(result["method"], []).append(rank)
-            titles.setdefault(result["method"], result["title"])
-    mean = {titles[m]: float(np.mean(r)) for m, r in ranks.items() if len(r) == len(rows)}
-    least = min(mean.values())
-    first = [title for title, rank in mean.items() if rank == least]
+        rows.append([
+            problem.name, best["title"] + more, accuracy_text(best), interval(best["over_knn"]),
+            "yes" if best["is_better_than_knn"] else "no", curved,
+        ])  # fmt: skip
+        order = stats.rankdata([-result[score_name(result)] for result in results])
+        for result, rank in zip(results, order, strict=True):
+            ranks[result["method"]].append(rank)
+    mean = {m: float(np.mean(found)) for m, found in ranks.items() if len(found) == len(rows)}
+    least, task = min(mean.values()), parts[0][0].task
+    first = [METHODS[m].title_for(task) for m, rank in mean.items() if rank == least]
     has, n_shown = "has" if len(first) == 1 else "have", sum(row[4] == "yes" for row in rows)
     said = f"{_named(first)} {has} the best mean rank, {least:.1f} of {len(mean)} methods. "
     said += f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
