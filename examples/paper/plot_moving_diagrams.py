@@ -14,7 +14,7 @@ import numpy as np
 from _output import animate, arguments
 from scipy.stats.qmc import Halton
 
-from cayleyklein import CurvedMetric, CurvedNeighbors
+from cayleyklein import CurvedMetric
 
 PIXELS, PIVOT, N_SITES = 260, 0.17 + 0.07j, 60
 OKABE_ITO = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
@@ -60,8 +60,7 @@ def draw(turn):
         z = sites_at(K, turn)
         chart = np.column_stack([z.real, z.imag])
         sites = metric.from_chart(chart, "conformal") if K else chart
-        nearest = CurvedNeighbors(1, metric=metric).fit(sites).kneighbors(
-            pixels, return_distance=False)[:, 0]  # fmt: skip
+        nearest = metric.pairwise(pixels, sites).argmin(axis=1)
         picture = np.ones((PIXELS, PIXELS, 3))
         cells = np.full((PIXELS, PIXELS), -1)
         cells[inside] = nearest
