@@ -28,25 +28,20 @@ def table(tmp_path):
     return path
 
 
-def test_tables_report_and_python(table, tmp_path, capsys):
+def test_tables_a_verdict_report_and_python(table, tmp_path, capsys):
     report = tmp_path / "report.html"
-    assert run(table, "--target", "kind", "--splits", 2, "-o", report) == 0
+    assert run(table, "--target", "kind", "--drop", "y", "--splits", 2, "-o", report) == 0
     printed = capsys.readouterr().out
     for title in ("standardised k-NN", "flat LMNN", "elliptic", "hyperbolic", "mixed", "NCA"):
         assert title in printed
-    assert str(report.resolve()) in printed
-    assert not external_references(report.read_text("utf-8"))
-    compile(printed.split("The same in Python:")[1], "lines", "exec")
-    assert "\x1b[" not in printed  # no colour where there is no terminal
-
-
-def test_fewer_columns_and_a_verdict(table, capsys):
-    assert run(table, "--target", "kind", "--drop", "y", "--splits", 2, "--no-report") == 0
-    printed = capsys.readouterr().out
     assert "60 rows, 1 columns, 2 classes" in printed
     assert "drop=['y']" in printed
     assert re.search("(has|have) the best mean rank", printed)
     assert "Curvature of 60 rows: " in printed
+    assert str(report.resolve()) in printed
+    assert not external_references(report.read_text("utf-8"))
+    compile(printed.split("The same in Python:")[1], "lines", "exec")
+    assert "\x1b[" not in printed  # no colour where there is no terminal
 
 
 def test_long_work_says_how_far_it_is_in_a_log(monkeypatch, capsys):

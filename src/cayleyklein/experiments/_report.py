@@ -218,7 +218,7 @@ def dataset_pictures(
         said += " is the 95 % interval, the vertical line flat space."
         shown = plotting.CurvatureDisplay.from_estimate(curvature)
         pictures.append(show(said, 4.2, shown.plot))
-    if is_class:
+    if is_class and X.shape[1] > 1:  # one column has no plane
         legend = len(problem.classes) <= LEGEND_CLASSES
         metric = plotting.MetricDisplay.from_estimator(model, X, y)
         display = plotting.DecisionBoundaryDisplay
