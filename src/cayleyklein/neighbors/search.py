@@ -230,13 +230,14 @@ class SearchIndex:
                     if columns.start == 0 and ruler is not rulers[0]:  # some are measured already
                         np.put_along_axis(rough, found[block], np.inf, 1)
                     few = CROWD * k * len(rough)
-                    for more in FIRST if columns.start == 0 else ():  # measure some, for a bound
-                        hits = rows_below(rough, kth_bound(rough, more * k))
-                        merge(hits[0] + block.start, hits[1], rough[hits])
-                        rough[hits] = np.inf
-                        if len(rows_below(rough, ruler.limit(block, best[block, -1]))[0]) <= few:
+                    for more in FIRST if columns.start == 0 else (0,):
+                        if more:  # measure some, for a bound
+                            hits = rows_below(rough, kth_bound(rough, more * k))
+                            merge(hits[0] + block.start, hits[1], rough[hits])
+                            rough[hits] = np.inf
+                        hits = rows_below(rough, ruler.limit(block, best[block, -1]))
+                        if len(hits[0]) <= few:
                             break
-                    hits = rows_below(rough, ruler.limit(block, best[block, -1]))
                     if len(hits[0]) <= few:
                         break
                 if len(hits[0]):
