@@ -13,7 +13,7 @@ from cayleyklein.manifold import _stress
 from cayleyklein.manifold._stress import EPS, Stereographic, distances, to_stereographic
 
 # Number of starts among each multiple of the fixed points' tangent coordinates.
-STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
+STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 0.75: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
 STARTING_POINTS = 300  # most fixed points of which multiples are tried
 # Most fixed points looked at, steps, and number of best places that go on to the next round.
 ROUNDS = ((100, 6, 6), (10**9, 6, 2))

@@ -24,7 +24,7 @@ from cayleyklein._typing import Floats
 from cayleyklein.geometry import lifts
 
 EPS, SERIES_BELOW = np.finfo(float).eps, lifts.SLOPE_SERIES_BELOW  # constants of the loop
-CACHED_PAIRS = 16_384  # pairs computed at a time, which stay in cache through the passes over them
+CACHED_PAIRS = 32_768  # pairs computed at a time, which stay in cache through the passes over them
 BEND_SERIES_BELOW = 1e-2  # |K ρ²| below which (1/w - T)/(Kρ²) is a series: its closed form cancels
 INSIDE = 1e-9  # least height above the equator of points that a hemisphere holds, in radii
 MOST_STEPS = 200  # to the centre of hyperbolic points,
@@ -135,7 +135,14 @@ class Stress:
             sqchord = np.empty((stop - start, n - start))
             fill_sqchords(at.y[start:stop], at.w[start:stop], at.y[start:], at.w[start:], sqchord)
             d = lifts.distance_from_sqchord(sqchord, K)
-            add_pairs(start, K, sqchord, d, target, weights, own, lifted, pull, sums)
+            force = np.empty_like(d)
+            fill_forces(start, K, sqchord, d, target, weights, own, force, sums)
+            # Σ_q f ∂d/∂c² (w_q, w_q y_q, c²) for each point of either side
+            pull[:-1, start:stop] += lifted[:, start:] @ force.T
+            pull[:-1, start:] += lifted[:, start:stop] @ force
+            force *= sqchord
+            pull[-1, start:stop] += force.sum(axis=1)
+            pull[-1, start:] += force.sum(axis=0)
             start = stop
         pull *= 2 / total
         by_y = 2 * (at.w * (pull[0] * at.y.T - pull[1:-1])).T
@@ -157,55 +164,30 @@ def fill_sqchords(y_p, w_p, y_q, w_q, out):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def add_pairs(start, K, sqchord, d, target, weights, own, lifted, pull, sums):  # type: ignore[no-untyped-def]
-    """Add the pairs of a strip, right of the diagonal, to the sums and to the pull on each point.
+def fill_forces(start, K, sqchord, d, target, weights, own, force, sums):  # type: ignore[no-untyped-def]
+    """Fill f ∂d/∂c², f = ω (own d - t), of the pairs of a strip right of the diagonal; 0 elsewhere.
 
-    Sums: Σ ω (d - t)² and Σ f ∂d/∂K, f = ω (own d - t). Pull: Σ_q f ∂d/∂c² (w_q, w_q y_q, c²).
+    Add Σ ω (d - t)² and Σ f ∂d/∂K to the sums. Slopes are those of `lifts.slopes_from_sqchord`.
     """
-    r, ones, forces = len(lifted), np.ones(d.shape[1]), np.empty(d.shape[1])
+    value, along, inverse, ones = 0.0, 0.0, 0.5 / K if K else 0.0, np.ones(d.shape[1])
     for i in range(len(d)):
-        p, first = start + i, start + i + 1
-        weight = weights[p, first:] if len(weights) else ones[i + 1 :]
-        square, force = sqchord[i, i + 1 :], forces[i + 1 :]
-        fill_forces(K, square, d[i, i + 1 :], target[p, first:], weight, own, force, sums)
-        for a in range(r):
-            pull[a, p] += add_row(force, lifted[a, p], lifted[a, first:], pull[a, first:])
-        force *= square
-        pull[r, p] += add_row(force, 1.0, ones[i + 1 :], pull[r, first:])
-
-
-@vectorised
-def fill_forces(K, square, d, target, weight, own, force, sums):  # type: ignore[no-untyped-def]
-    """Fill f ∂d/∂c²; the slopes are those of `lifts.slopes_from_sqchord`."""
-    value, along, inverse = 0.0, 0.0, 0.5 / K if K else 0.0
-    if K == 0:
-        for j in range(len(square)):
-            gap, pushed = d[j] - target[j], weight[j] * (own * d[j] - target[j])
+        square, reached, pull = sqchord[i, i + 1 :], d[i, i + 1 :], force[i, i + 1 :]
+        goal = target[start + i, start + i + 1 :]
+        weight = weights[start + i, start + i + 1 :] if len(weights) else ones[i + 1 :]
+        force[i, : i + 1] = 0.0
+        for j in range(len(goal)):
+            gap, pushed = reached[j] - goal[j], weight[j] * (own * reached[j] - goal[j])
             value += weight[j] * gap * gap
-            along += pushed * d[j] * square[j] / 24
-            force[j] = pushed * 0.5 / d[j] if d[j] > 0 else 0.0
-        sums += np.array([value, along])
-        return
-    for j in range(len(square)):
-        gap, pushed = d[j] - target[j], weight[j] * (own * d[j] - target[j])
-        value += weight[j] * gap * gap
-        x, chord = K * square[j], np.sqrt(square[j])
-        cosine = np.sqrt(max(1 - x / 4, EPS))  # 0 only for antipodal points
-        series = chord * square[j] * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
-        closed = (chord / cosine - d[j]) * inverse
-        along += pushed * (series if abs(x) < SERIES_BELOW else closed)
-        force[j] = pushed * 0.5 / (chord * cosine) if square[j] > 0 else 0.0
+            x = K * square[j]
+            slope = 0.5 / np.sqrt(square[j] * max(1 - x / 4, EPS))  # √ is 0 for antipodal points
+            slope = slope if square[j] > 0 else 0.0
+            ratio = 2 * square[j] * slope  # c/√(1 - x/4)
+            series = ratio * square[j] * (1 / 24 + x * (1 / 240 + x * (1 / 1680 + x / 10080)))
+            closed = (ratio - reached[j]) * inverse
+            along += pushed * (series if abs(x) < SERIES_BELOW else closed)
+            pull[j] = pushed * slope
     sums[0] += value
     sums[1] += along
-
-
-@vectorised
-def add_row(force, mine, others, pull):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for j in range(len(force)):
-        total += force[j] * others[j]
-        pull[j] += force[j] * mine
-    return total
 
 
 def to_surface(v: Floats, K: float) -> Floats:

@@ -31,6 +31,7 @@ DENSE = 300  # most rows for which all eigenvectors are computed, instead of tho
 SAMPLE = 300  # rows on which the curvature to start from is found
 RACE = 8  # iterations of each start with more rows, after which the best goes on
 ROUGH = 10  # times the tolerance for fits that are starts only
+SAMPLE_STARTS = 3  # of a sample
 FLOOR = 1e-6  # stress below which falls are measured absolutely, for δ that fit exactly
 # Curvatures by √|K| times the largest dissimilarity, with the sign of K: those tried,
 NEGATIVE, POSITIVE = (-16.0, -8.0, -4.0, -2.0, -1.0), (1.0, 2.0, 2.6, 2.9, np.pi, 3.4)
@@ -83,22 +84,10 @@ class ScalingProblem:
     def solve(self, n_init: int) -> Scaling:
         """Return the best fit of n_init - 1 random starts and of those of `explore` or `race`."""
         n = len(self.delta)
-        if n > SAMPLE:
-            some = np.sort(self.rng.choice(n, SAMPLE, replace=False))
-            at = np.ix_(some, some)
-            weights = None if self.weights is None else self.weights[at]
-            few = replace(self, delta=self.delta[at], weights=weights, filled=self.filled[at],
-                          tol=ROUGH * self.tol)  # fmt: skip
-            best = few.solve(1)
-        else:
-            fits = self.explore()
-            best = min(fits, key=lambda fit: fit.stress)
-            best = best._replace(determined=self.K is not None or self.determines_curvature(best))
+        best = self.race() if n > SAMPLE and self.K != 0 else self.explore()
         if not best.determined:
             return replace(self, K=0.0).solve(n_init)._replace(determined=False)
-        if n > SAMPLE:
-            best = self.race(best.K, place_among(best.v, best.K, self.filled[:, some]))
-            fits = [best]
+        fits = [best]
         for _ in range(n_init - 1):
             start = self.rng.normal(size=(n, self.r)) / np.sqrt(2 * self.r)
             if best.K < 0:
@@ -106,32 +95,45 @@ class ScalingProblem:
             fits.append(self.descend(start, best.K))
         return self.without_kinks(min(fits, key=lambda fit: fit.stress))
 
-    def starts_at(self, K: float) -> list[Floats]:
-        starts = [self.classical(K)]
-        if K < 0:  # the flat fit: cosh lets the largest δ alone decide the classical solution
-            starts.append(self.descend(self.classical(0.0), 0.0, fixed=True).v)
-        return starts
-
-    def race(self, K: float, placed: Floats) -> Scaling:
-        """Descend from the start that has the least stress after a few iterations."""
-        starts = replace(self, tol=ROUGH * self.tol).starts_at(K) + ([placed] if K else [])
-        short = replace(self, max_iter=RACE if len(starts) > 1 else 0)
-        best = min((short.descend(v, K) for v in starts), key=lambda fit: fit.stress)
-        end = self.descend(best.v, best.K)
+    def race(self) -> Scaling:
+        """Learn K from a sample; descend from the start that is best there after a few steps."""
+        some = np.sort(self.rng.choice(len(self.delta), SAMPLE, replace=False))
+        at = np.ix_(some, some)
+        weights = None if self.weights is None else self.weights[at]
+        few = replace(self, delta=self.delta[at], weights=weights, filled=self.filled[at],
+                      tol=ROUGH * self.tol)  # fmt: skip
+        sample = few.solve(SAMPLE_STARTS)
+        if not sample.determined:
+            return sample
+        K = sample.K if self.K is not None else max(sample.K, self.curvature(STRONGEST))
+        placed = place_among(sample.v, K, self.filled[:, some])
+        other = self.classical(K) if K > 0 else self.flat_start()
+        short = replace(self, max_iter=RACE)
+        fits = [short.descend(v, K, fixed=True) for v in (other, placed)]
+        best = min(fits, key=lambda fit: fit.stress)
+        end = self.descend(best.v, K)
         return end._replace(n_iter=best.n_iter + end.n_iter)
 
-    def explore(self) -> list[Scaling]:
+    def flat_start(self) -> Floats:
+        """Return the flat fit: cosh lets the largest δ alone decide the classical solution."""
+        rough = replace(self, tol=ROUGH * self.tol)
+        return rough.descend(self.classical(0.0), 0.0, fixed=True).v
+
+    def explore(self) -> Scaling:
         """Learn K from the flat fit, and from the best classical solutions of either sign of K."""
         if self.K is not None:
-            return [self.descend(v, self.K) for v in self.starts_at(self.K)]
-        flat = self.descend(self.classical(0.0), 0.0, fixed=True)
-        starts = [(flat.v, 0.0)]
-        if self.longest:
-            starts.append((flat.v, self.curvature(BENT)))
-            for tried in (NEGATIVE, POSITIVE):
-                found = [(self.classical(K), K) for K in map(self.curvature, tried)]
-                starts += sorted(found, key=lambda start: self.stress(*start)[0])[:2]
-        return [self.descend(v, K) for v, K in starts]
+            starts = [(self.classical(self.K), self.K)]
+            starts += [(self.flat_start(), self.K)] if self.K < 0 else []
+        else:
+            flat = self.descend(self.classical(0.0), 0.0, fixed=True).v
+            starts = [(flat, 0.0)]
+            if self.longest:
+                starts.append((flat, self.curvature(BENT)))
+                for tried in (NEGATIVE, POSITIVE):
+                    found = [(self.classical(K), K) for K in map(self.curvature, tried)]
+                    starts += sorted(found, key=lambda start: self.stress(*start)[0])[:2]
+        best = min((self.descend(*start) for start in starts), key=lambda fit: fit.stress)
+        return best._replace(determined=self.K is not None or self.determines_curvature(best))
 
     def classical(self, K: float) -> Floats:
         # Points that coincide but should not, such as leaves of one branch of a tree, are moved
