@@ -34,9 +34,10 @@ from cayleyklein.geometry import lifts
 from cayleyklein.meshes._mesh import Region, read_region
 from cayleyklein.metrics import CurvedMetric
 
-# Nodes of Gauss quadrature along the sides of a triangle whose longest edge, times √|K|, is at most
+# Nodes of Gauss quadrature along the sides of triangles whose longest edge, times √|K|, is at most
 # this: energies are then exact to 1e-9, areas to 1e-11. Flat integrands are of degree 2.
-NODES, LONGEST_EDGE, FLAT_NODES = 5, 0.25, 2
+NODES = {0.0: 2, 0.025: 3, 0.15: 4, 0.25: 5}
+LONGEST_EDGE = max(NODES)
 
 Density = Callable[[Floats], ArrayLike]
 
@@ -150,7 +151,6 @@ def _integrate(x: Floats, region: Region, density: Density | None) -> tuple[floa
     """Return the energy of points in a region, and masses and centroids of their cells."""
     metric, n = region.metric, len(x)
     K, (z, s) = metric.curvature, metric._inside(x, "points")
-    beta, shares = _gauss_rule(NODES if K or density is not None else FLAT_NODES)
     energy, sums = 0.0, np.zeros((n, 5))  # of dA, dA/N, D dA/N
     own, corners = _cells(x, region)
     while len(own):
@@ -159,11 +159,14 @@ def _integrate(x: Floats, region: Region, density: Density | None) -> tuple[floa
         D = np.concatenate([spatial, rise[..., None]], axis=2)
         across = D - np.roll(D, -1, axis=1)
         chords, edges = (np.einsum("tci,tci,i->tc", v, v, [1.0, 1.0, K]) for v in (D, across))
-        double = np.abs(np.linalg.det(u[:, 1:] - u[:, :1])) / np.sqrt(ends[1]).prod(axis=1)
+        (a, b), (c, d) = (u[:, 1:] - u[:, :1]).T
+        double = np.abs(a * d - b * c) / np.sqrt(ends[1]).prod(axis=1)
         large = abs(K) * edges.max(axis=1) > LONGEST_EDGE**2
         middles = (corners + np.roll(corners, -1, axis=1))[large] / 2
         outer = np.stack([corners[large], middles, np.roll(middles, 1, axis=1)], axis=2)
         edges[large], double[large] = 0.0, 0.0  # they are cut into four
+        longest = np.sqrt(abs(K) * edges.max()) if density is None else LONGEST_EDGE
+        beta, shares = _gauss_rule(next(count for edge, count in NODES.items() if longest <= edge))
         m, g = chords @ beta.T, edges @ (beta * np.roll(beta, -1, axis=1)).T
         N = np.sqrt(1 - K * g)
         mass = double[:, None] * shares / (N * N * N)
