@@ -95,6 +95,27 @@ def test_a_learner_sees_one_half_and_the_likelihood_the_other(learner, y):
     assert len(seen[0]) == 40
 
 
+@pytest.mark.parametrize(("learner", "labelled"), [(CurvedLMNN, True), (CurvedMLKR, False)])
+def test_a_learned_shape_does_not_forbid_a_strong_curvature(learner, labelled):
+    for seed in range(4):
+        rows = draws.rows(120, 2, seed)
+        y = draws.numbers(rows, -0.9, seed)
+        y = y > np.median(y) if labelled else y
+        shape = learner(geometry="flat", random_state=0)
+        found = estimate_curvature(rows, y, shape=shape, n_grid=9, random_state=seed)
+        low, high = found.bend_interval
+        assert low <= -0.9 * np.square(rows).sum(axis=1).mean() <= high
+        assert low <= found.bend <= high
+
+
+def test_scales_of_columns_are_no_unit_of_the_curvature():
+    expected = estimate_curvature(X, Y, shape="diagonal")
+    found = estimate_curvature(X * [1.0, 30.0], Y, shape="diagonal")
+    longest = [np.square(rows).sum(axis=1).max() for rows in (X, X * [1.0, 30.0])]
+    same(found, expected, factor=longest[1] / longest[0])
+    np.testing.assert_allclose(found.bend_interval, expected.bend_interval, rtol=2e-2, atol=1e-2)
+
+
 def test_flat_draws_are_not_rejected_and_their_intervals_hold_zero():
     p_values = []
     for seed in range(6):

@@ -7,6 +7,10 @@ better than either (Zhang 2004). Noise, mean and the σ² of numbers are profile
 K is searched along u in (-1, 1), K = u/R² for u ≤ 0 and u/(R²(1 - u)) for u > 0, where R is the
 distance of the farthest row from the centre: the hyperbolic domain ends at u = -1, and towards
 u = 1 the sphere becomes so small that only directions from the centre count.
+
+Where L is not known, scales of the axes are found at every u, and R is kept. In another unit, such
+as the mean of ‖z‖², the scales would decide how strong a K the farthest row allows: close to that
+end they could not move, and deviances would not be χ² of one degree of freedom.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ ENDS = (-0.999, 0.97)  # of the profile, along u
 STEP = 0.6  # of a logarithm, in a search
 MOST_ROUNDS, ENOUGH = 20, 0.02  # rounds of a search, and the gain in a round that ends it
 DRAWN_GRID = 9  # points of the profile of targets drawn for a bootstrap
-SCALES = (-7.0, 7.0)  # bounds of the logarithms of column scales, from those of the start
+SCALES = (-7.0, 7.0)  # bounds of the logarithms of scales of standardised columns
 
 
 def peak(values: dict[float, float]) -> float:
@@ -205,10 +209,14 @@ class Profile:
     """A profile known at some u: `points` are u → log likelihood, other parameters."""
 
     points: dict[float, tuple[float, Floats]] = field(default_factory=dict, init=False)
-    least = -np.inf  # the lower end of the domain, a curvature
+    least = least_bend = -np.inf  # the lower end of the domain
 
     def curvature(self, u: float) -> float:
         return u
+
+    def mean_square(self, u: float) -> float:
+        """Return the mean of ‖z‖² by the parameters of the nearest known u."""
+        raise NotImplementedError
 
     def search(self, u: float) -> tuple[float, Floats]:
         raise NotImplementedError
@@ -261,69 +269,73 @@ class Profile:
 
 @dataclass
 class ProcessProfile(Profile):
-    """Rows z (n, r), centred, and the process of their targets; `known` is a similar profile."""
+    """Rows z (n, r), centred, and the process of their targets; `known` is a similar profile.
+
+    Logarithms of the scales of columns of z are searched from `scales` (s, r); r is 0 if z is L's.
+    """
 
     process: NumberProcess | LabelProcess
     z: Floats
-    diagonal: bool = False
+    scales: Floats
     known: Profile | None = None
 
     def __post_init__(self) -> None:
-        self.mean_square = float(np.square(self.z).sum(axis=1).mean())
-        self.start_scales = -np.log(self.z.std(axis=0)) if self.diagonal else np.empty(0)
-        z = self.z * self.scales(self.start_scales)
-        self.radius = float(np.sqrt(np.square(z).sum(axis=1).max()))
-        self.least = -1 / self.radius**2
+        square = np.square(self.z)
+        self.sqradius = float(square.sum(axis=1).max())
+        self.least = -1 / self.sqradius
+        # scales may bring all rows as far out as the farthest
+        self.least_bend = -1.0 if self.scales.size else self.least * square.sum(axis=1).mean()
 
-    def scales(self, log_scales: Floats) -> Floats:
-        """Return the diagonal of L, which keeps the mean of ‖z‖²."""
-        if not self.diagonal:
+    def factor(self, log_scales: Floats) -> Floats:
+        """Return the diagonal of L, which keeps the largest ‖z‖."""
+        if not len(log_scales):
             return np.ones(self.z.shape[1])
         found = np.exp(log_scales - log_scales.max())
-        size = float(np.square(self.z * found).sum(axis=1).mean())
-        return np.asarray(found * np.sqrt(self.mean_square / size))
+        longest = np.square(self.z * found).sum(axis=1).max()
+        return np.asarray(found * np.sqrt(self.sqradius / longest))
+
+    def mean_square(self, u: float) -> float:
+        scales = self.factor(self.nearest(u)[len(self.process.bounds) :])
+        return float(np.square(self.z * scales).sum(axis=1).mean())
 
     def curvature(self, u: float) -> float:
-        return u / self.radius**2 / (1 - max(u, 0.0))
+        return u / self.sqradius / (1 - max(u, 0.0))
 
-    def distances(self, u: float, log_scales: Floats) -> Floats | None:
-        """Return the distances in units of their mean; None if a row is outside the domain."""
-        metric = CurvedMetric(factor=self.scales(log_scales), curvature=self.curvature(u))
-        if not metric.contains(self.z).all():
-            return None
+    def distances(self, u: float, log_scales: Floats) -> Floats:
+        """Return the distances in units of their mean."""
+        metric = CurvedMetric(factor=self.factor(log_scales), curvature=self.curvature(u))
         D = metric.pairwise(self.z)
         return np.asarray(D / D.mean())
 
     def search(self, u: float) -> tuple[float, Floats]:
         m = len(self.process.bounds)
-        fixed = None if self.diagonal else self.distances(u, self.start_scales)
+        fixed = None if self.scales.size else self.distances(u, np.empty(0))
 
         def value(parameters: Floats) -> float:
             D = self.distances(u, parameters[m:]) if fixed is None else fixed
-            return -np.inf if D is None else self.process.log_likelihood(D, parameters[:m])
+            return self.process.log_likelihood(D, parameters[:m])
 
-        starts = [np.append(start, self.start_scales) for start in self.process.starts]
-        if self.points or self.known:
-            near = (self.known or self).nearest(u)
-            starts = [near, np.append(near[:m], self.start_scales)][: 1 + self.diagonal]
+        known, others, scales = self.known or self, self.process.starts, self.scales
+        if known.points:
+            near = known.nearest(u)
+            others, scales = near[None, :m], np.unique(np.vstack([near[m:], scales]), axis=0)
+        starts = [np.append(*both) for both in product(others, scales)]
         start = max(starts, key=value) if len(starts) > 1 else starts[0]
-        scales = self.start_scales[:, None] + SCALES
-        return climb(value, start, np.vstack([self.process.bounds, scales]))
+        bounds = [*self.process.bounds, *[SCALES] * self.scales.shape[1]]
+        return climb(value, start, np.array(bounds))
 
     def fitted(self, u: float) -> tuple[Floats, Floats]:
         """Return the distances and the parameters of the process at u."""
         self.at(u)
         parameters, m = self.points[u][1], len(self.process.bounds)
-        D = self.distances(u, parameters[m:])
-        assert D is not None
-        return D, parameters[:m]
+        return self.distances(u, parameters[m:]), parameters[:m]
 
     def draw_deviances(self, u: float, count: int, rng: np.random.RandomState) -> Floats:
         """Return deviances at u of targets drawn from the process that was fitted there."""
         found = np.empty(count)
         for i in range(count):
             drawn = self.process.draw(*self.fitted(u), rng)
-            again = ProcessProfile(drawn, self.z, self.diagonal, self)
+            again = ProcessProfile(drawn, self.z, self.scales, self)
             again.explore(0.0, ENDS, DRAWN_GRID)
             found[i] = again.deviance(u)
         return found
@@ -335,6 +347,9 @@ class StressCurve(Profile):
 
     stress: StressProfile
     inflation: float
+
+    def mean_square(self, u: float) -> float:
+        return float(np.square(self.stress.v).sum(axis=1).mean())
 
     def search(self, u: float) -> tuple[float, Floats]:
         start = self.nearest(u) if self.points else self.stress.v

@@ -26,6 +26,7 @@ from cayleyklein.metrics import CurvedMetric
 
 MOST_LABELS = 30
 LEAST_SPREAD = 1e-140  # of a column: squares of smaller numbers underflow
+LEAST_LENGTH = 1e-6  # of an axis of a learned L, relative to the longest, that counts
 SPARE_ROWS = 5  # rows needed beyond the number of parameters
 N_DRAWS = 99  # of a bootstrap, at each of three curvatures
 REACH = 4.0  # standard errors of K that the profile of a map's stress reaches on either side
@@ -60,7 +61,8 @@ class CurvatureEstimate(NotebookCard):
         Log likelihood over K, all other parameters at their best, and a score of each row predicted
         from the others: R² for numbers, accuracy for labels, NaN for dissimilarities.
     bend, bend_interval : float, tuple of two floats
-        K·mean‖L(x - μ)‖², which has no unit: 0 is flat, and |bend| ≪ 1 hardly curved.
+        K·mean‖L(x - μ)‖², which has no unit: 0 is flat, and |bend| ≪ 1 hardly curved. The interval
+        has the bends of all K in `interval`; an open lower end is -1 where scales were found.
     level : float
         Level of the intervals.
     open_ends : tuple of two bools
@@ -135,8 +137,9 @@ def estimate_curvature(
     shape : {"isotropic", "diagonal"}, metric or learner, default="isotropic"
         L of the metric. "isotropic": L = I, distances in the units of X. "diagonal": one scale a
         column, found with the other parameters at every K. A CurvedMetric gives its L and μ. A
-        learner, such as ``CurvedLMNN(geometry="flat")``, learns them from one half of the rows,
-        and the likelihood is that of the other half. Otherwise μ is the mean of the rows.
+        learner, such as ``CurvedLMNN(geometry="flat")``, learns axes from one half of the rows; the
+        likelihood is that of the other half, with one scale an axis. Found scales keep the distance
+        of the farthest row from μ, the mean of the rows unless a curved metric has its own.
     method : {"likelihood", "bootstrap"}, default="likelihood"
         "bootstrap" replaces χ² by the deviances of targets drawn from the fitted process, at K = 0
         and at both ends of the interval: for few rows, in about 100 times the time.
@@ -178,11 +181,10 @@ def estimate_curvature(
     if len(rows) > most:
         some = np.sort(rng.choice(len(rows), most, replace=False))
         rows, targets = rows[some], targets[some]
-    rows, targets, factor, center = _shaped(rows, targets, labels, shape, rng)
+    rows, targets, factor, center, scales = _shaped(rows, targets, labels, shape, rng)
     z = (rows - center) @ factor.T
-    diagonal = isinstance(shape, str) and shape == "diagonal"
     spread, one = np.ptp(z, axis=0) > LEAST_SPREAD, "class" if labels else "value"
-    if not (spread.all() if diagonal else spread.any()):
+    if not (spread.all() if scales.size else spread.any()):
         where = f"columns {checks.list_indices(np.flatnonzero(~spread))}"
         raise InvalidInputError(f"X is constant in {where}, which have no scale; drop them.")
     if not np.ptp(targets) > 0:
@@ -193,17 +195,19 @@ def estimate_curvature(
     else:
         away = targets - targets.mean()
         process = profiles.NumberProcess((away / np.abs(away).max())[:, None])
-    needed = len(process.bounds) + 3 + diagonal * z.shape[1] + SPARE_ROWS
+    needed = len(process.bounds) + 3 + scales.shape[1] + SPARE_ROWS
     if len(z) < needed:
         few = f"X has {len(z)} rows, but at least {needed} are needed"
         raise InvalidInputError(f"{few} for as many parameters.")
-    profile, drawing = profiles.ProcessProfile(process, z, diagonal), method == "bootstrap"
+    profile, drawing = profiles.ProcessProfile(process, z, scales), method == "bootstrap"
     with estimators.few_threads(len(z), len(z)):
         profile.explore(0.0, profiles.ENDS, n_grid)
-        found = _estimate(profile, level, profile.mean_square, rng if drawing else None)
+        found = _estimate(profile, level, rng if drawing else None)
         scores = [process.score(*profile.fitted(u)) for u in sorted(profile.points)]
-    scales = profile.scales(profile.points[profile.best()][1][len(process.bounds) :])
-    metric = CurvedMetric(factor=scales[:, None] * factor, center=center, curvature=found.curvature)
+    factor = (
+        profile.factor(profile.nearest(profile.best())[len(process.bounds) :])[:, None] * factor
+    )
+    metric = CurvedMetric(factor=factor, center=center, curvature=found.curvature)
     curve = found.profile._replace(score=np.array(scores))
     kind = "labels" if labels else "numbers"
     return replace(found, profile=curve, kind=kind, n_rows=len(z), metric=metric)
@@ -226,27 +230,51 @@ def _read_targets(y: Any) -> tuple[bool, Floats]:
 
 def _shaped(
     rows: Floats, targets: Floats, labels: bool, shape: Any, rng: np.random.RandomState
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return rows and targets for the likelihood, L and μ."""
-    d, metric = rows.shape[1], shape
-    if isinstance(shape, str) and shape in ("isotropic", "diagonal"):
-        return rows, targets, np.eye(d), rows.mean(axis=0)
-    if hasattr(shape, "fit") and not isinstance(shape, type):
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return rows and targets for the likelihood, L, μ, and log scales of z to start from.
+
+    A learner gives the axes of its L, and their lengths as a start only: they were fitted at a K of
+    its own, and would decide which K are possible.
+    """
+    d, center, fixed = rows.shape[1], rows.mean(axis=0), np.empty((1, 0))
+    axes, lengths, metric = np.eye(d), np.ones(d), shape
+    if isinstance(shape, str) and shape == "isotropic":
+        return rows, targets, axes, center, fixed
+    learns = hasattr(shape, "fit") and not isinstance(shape, type)
+    if learns:
         with estimators.naming("shape"):
             taught, rows, known, targets = train_test_split(
                 rows, targets, test_size=0.5, random_state=rng, stratify=targets if labels else None
             )
         metric = clone(shape).fit(taught, known.astype(int) if labels else known).metric_
-    expected = f"'isotropic', 'diagonal', a CurvedMetric of {d} columns, or a learner of one"
-    fits = isinstance(metric, CurvedMetric) and metric.dimension == d
-    checks.expect(fits, "shape", shape, expected)
-    return rows, targets, metric.factor, metric.center
+    if not (isinstance(shape, str) and shape == "diagonal"):
+        expected = f"'isotropic', 'diagonal', a CurvedMetric of {d} columns, or a learner of one"
+        fits = isinstance(metric, CurvedMetric) and metric.dimension == d
+        checks.expect(fits, "shape", shape, expected)
+        if not learns:
+            return rows, targets, metric.factor, metric.center, fixed
+        _, lengths, axes = np.linalg.svd(metric.factor, full_matrices=False)
+        long = lengths > LEAST_LENGTH * lengths[0]
+        lengths, axes = lengths[long], axes[long]
+        center = metric.center if metric.curvature else center
+    z = (rows - center) @ axes.T
+    widths = np.where(np.ptp(z, axis=0) > LEAST_SPREAD, z.std(axis=0), 1.0)
+    before, after = (float(np.linalg.norm(rows, axis=1).max()) for rows in (z, z / widths))
+    learned = np.log(lengths * widths)
+    learned = np.maximum(learned - learned.max(), profiles.SCALES[0])
+    scales = np.stack([np.zeros(len(axes)), learned])[: 1 + learns]
+    return rows, targets, before / (after or 1.0) / widths[:, None] * axes, center, scales
 
 
 def _estimate(
-    profile: profiles.Profile, level: float, size: float, rng: np.random.RandomState | None = None
+    profile: profiles.Profile, level: float, rng: np.random.RandomState | None = None
 ) -> CurvatureEstimate:
     """Return the maximum, its interval and p-value, by χ² or by draws at 0 and at χ²'s ends."""
+
+    def measured(u: float) -> tuple[float, float]:
+        K = profile.curvature(u)
+        return K, K * profile.mean_square(u)
+
     limit = float(stats.chi2.ppf(level, 1))
     at_flat = profile.deviance(0.0)
     p = float(stats.chi2.sf(at_flat, 1))
@@ -258,14 +286,20 @@ def _estimate(
         limits = [float(np.quantile(drawn[u], level, method="higher")) for u in places]
         p = float((1 + (drawn[0.0] >= at_flat).sum()) / (1 + N_DRAWS))
         ends = [profile.crossing(lambda u: np.interp(u, places, limits), side) for side in (-1, 1)]
-    low, high = (None if u is None else profile.curvature(u) for u in ends)
-    low, high = profile.least if low is None else low, np.inf if high is None else high
-    K, (u, y) = profile.curvature(profile.best()), profile.curve()
-    at = np.array([profile.curvature(place) for place in u])
-    curve = CurvatureProfile(at, y, np.full(len(u), np.nan))
+    (u, y), top = profile.curve(), profile.best()
+    curve = CurvatureProfile(np.array([measured(at)[0] for at in u]), y, np.full(len(u), np.nan))
+    low, high = (end if u is None else u for u, end in zip(ends, (-np.inf, np.inf), strict=True))
+    # scales differ from K to K, so that the bend may have its ends anywhere in the interval
+    inside = np.array([measured(at) for at in {*u, *ends} - {None} if low <= at <= high])
+    (K_low, bend_low), (K_high, bend_high) = inside.min(axis=0), inside.max(axis=0)
+    if ends[0] is None:
+        K_low, bend_low = profile.least, profile.least_bend
+    if ends[1] is None:
+        K_high = bend_high = np.inf
     return CurvatureEstimate(
-        K, (low, high), p, curve, size * K, (size * low, size * high), level,
-        (ends[0] is None, ends[1] is None), "dissimilarities", 0, None,
+        measured(top)[0], (float(K_low), float(K_high)), p, curve, measured(top)[1],
+        (float(bend_low), float(bend_high)), level, (ends[0] is None, ends[1] is None),
+        "dissimilarities", 0, None,
     )  # fmt: skip
 
 
@@ -291,5 +325,5 @@ def _of_map(
     profile = profiles.StressCurve(stress, inflation)
     with estimators.few_threads(len(stress.v), len(stress.v)):
         profile.explore(K, (max(K - reach, low), min(K + reach, high)), n_grid)
-        found = _estimate(profile, level, float(np.square(stress.v).sum(axis=1).mean()))
+        found = _estimate(profile, level)
     return replace(found, n_rows=len(stress.v))

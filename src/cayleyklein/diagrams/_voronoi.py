@@ -247,10 +247,7 @@ class CayleyKleinVoronoi(NotebookCard):
             chart, power = self._cut_out(off)
             (pairs, ends), cells, y = power.ridges, power.cells, power.corners
             pieces = cells.keys, y[cells.members], y[cells.following()]
-            segments, no_arcs = (
-                y[ends.members.reshape(-1, 2)],
-                np.full((len(cells.keys), 2), np.nan),
-            )
+            segments, no_arcs = y[ends.members.reshape(-1, 2)], np.full((len(pieces[0]), 2), np.nan)
             return PlaneCells(chart, pairs, segments, *pieces, no_arcs)
         y, center = self._disc_corners, self.metric.center
         heights = self._A[self._cells] @ self._chart.to_local(center) + self._b[self._cells]

@@ -299,9 +299,7 @@ class Triangulation(NamedTuple):
 
     simplices: Ints  #: Points of each simplex, shape (m, d + 1).
     centers: Floats  #: Centre of each simplex, equally far from its points, shape (m, d).
-    edges: (
-        Ints  #: Points of neighbouring cells, shape (e, 2); some belong to no simplex when K < 0.
-    )
+    edges: Ints  #: Points of neighbouring cells (e, 2); some belong to no simplex when K < 0.
 
 
 class Mesh(NamedTuple):
