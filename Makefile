@@ -58,9 +58,10 @@ bench: $(READY) ## Run every benchmark in turn
 evidence: $(READY) ## Take the measurements behind the documents again, about an hour, and check the documents
 	$(BIN)/python benchmarks/evidence.py $(ARGS)
 
-# A fresh environment each time: a warning in an unchanged page must not go unseen.
+# A fresh environment each time: a warning in an unchanged page must not go unseen. One BLAS thread,
+# since two processes draw the gallery.
 docs: $(READY) ## Build the documentation into docs/_build/html
-	$(BIN)/python -m sphinx -E -W --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -E -W --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 	@echo 'Open docs/_build/html/index.html'
 
 clean: ## Remove caches and built files, but not the virtual environment

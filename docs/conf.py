@@ -1,5 +1,6 @@
 # Sphinx configuration. The build needs no network: no intersphinx, a theme with its own fonts.
 
+import os
 import sys
 from pathlib import Path
 
@@ -57,6 +58,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "auto_examples/backreferences",
     "reference_url": {"cayleyklein": None},
     "abort_on_example_error": True,
+    "parallel": min(2, os.cpu_count() or 1),
     "download_all_examples": False,
     "show_signature": False,
     "capture_repr": (),
