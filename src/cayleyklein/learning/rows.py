@@ -57,8 +57,9 @@ class GivenRows:
             lengths, (y, sample_weight) = _distributed.read_columns(X, **beside)
             rows = _distributed.row_blocks(X, lengths, least_rows=max(block_rows, 1))
         else:
-            y = _distributed.in_memory(y, "y")
-            sample_weight = _distributed.in_memory(sample_weight, "sample_weight")
+            if is_dask(y) or is_dask(sample_weight):
+                y = _distributed.in_memory(y, "y")
+                sample_weight = _distributed.in_memory(sample_weight, "sample_weight")
             rows, y = entrance.rows_to_fit(estimator, X, y, least_rows, reset)
         if numeric:
             target: AnyArray = check_numbers(y)
