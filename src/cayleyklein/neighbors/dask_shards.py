@@ -33,13 +33,6 @@ class Blocks(NamedTuple):
     lengths: Sequence[float]
 
     @classmethod
-    def checked(cls, estimator: Any, X: Any) -> Blocks:
-        """Check the columns of queries of a fitted estimator; its rows are checked lazily."""
-        _distributed.check_columns(estimator, X, reset=False)
-        refuse = estimator.metric_ if estimator.outside == "raise" else None
-        return cls.of_dask(X, estimator.n_features_in_, refuse)
-
-    @classmethod
     def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None = None) -> Blocks:
         """Take the chunks as they are; with a metric to `refuse` by, rows outside are an error."""
         raw, known = _distributed.raw_blocks(X), _distributed.known_lengths(X)

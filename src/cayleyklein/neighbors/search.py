@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from cayleyklein._distributed import check_columns
 from cayleyklein._estimators import as_jobs, is_dask
 from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
 from cayleyklein._validation import check_memory
@@ -275,7 +276,9 @@ def checked_queries(estimator: Any, X: Any) -> Floats | Blocks | None:
                 "X is a Dask collection, but the columns of the fitted rows were encoded, which "
                 "is done in memory; pass X.compute()."
             )
-        return Blocks.checked(estimator, X)
+        check_columns(estimator, X, reset=False)  # rows are checked lazily
+        refuse = estimator.metric_ if estimator.outside == "raise" else None
+        return Blocks.of_dask(X, estimator.n_features_in_, refuse)
     rows = entrance.query_rows(estimator, X)
     if estimator.outside == "raise":
         refuse_outside(estimator.metric_.contains(rows), advice=EXTEND)
