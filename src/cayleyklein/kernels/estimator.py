@@ -184,11 +184,8 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
         )  # fmt: skip
         with few_threads(len(given.target), given.n_columns):
-            if (
-                in_memory
-                and n_points <= procedure.FOLDS_UP_TO
-                and isinstance(self.n_landmarks, str)
-            ):
+            few = in_memory and n_points <= procedure.FOLDS_UP_TO
+            if few and isinstance(self.n_landmarks, str):
                 found = fitting.fit_by_folds(fitter, given, columns)
             else:
                 wanted = None if isinstance(self.n_landmarks, str) else self.n_landmarks

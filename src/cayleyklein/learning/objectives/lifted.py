@@ -34,7 +34,7 @@ class Evaluation(NamedTuple):
 
 
 class LiftedPairs(NamedTuple):
-    """LiftedPairs of rows (b,) and their own columns (b, w), with c² and φ(d) = d² or d."""
+    """Pairs of rows (b,) and their own columns (b, w), with c² and φ(d) = d² or d."""
 
     rows: Ints
     columns: Ints
