@@ -212,7 +212,7 @@ def test_files_hold_the_results(found, tmp_path):
     page = paths["report.html"].read_text("utf-8")
     assert not external_references(page)
     assert "▲" in page
-    assert '<td class="below">' in page
+    assert '<td class="below" data-name="' in page
 
 
 def test_one_split_has_no_standard_error(tmp_path):
