@@ -266,9 +266,8 @@ class StressProfile:
         self.known = (~missing & ~np.eye(len(given), dtype=bool)).astype(float)
         self.delta = np.where(missing, 0.0, given)
         weights = self.known if missing.any() else None
-        filled = bridged(self.delta, ~missing) if missing.any() else self.delta
-        longest = float(filled.max()) or 1.0
-        self.size, self.total = longest, float(np.square(self.delta).sum()) / 2
+        filled = bridged(self.delta, ~missing)
+        self.size = longest = float(filled.max()) or 1.0
         self.K, self.v = mds.curvature_, mds._tangent
         n, r = self.v.shape
         self.freedom = float(self.known.sum()) / 2 - n * r + r * (r + 1) / 2 - 1
