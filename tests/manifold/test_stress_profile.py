@@ -19,7 +19,7 @@ def test_the_map_has_the_largest_likelihood():
     stress = StressProfile(mds)
     top = stress.log_likelihood(stress.K, stress.v)[0]
     size = stress.size**2
-    expected = -stress.freedom / 2 * np.log(mds.stress_ / stress.total)
+    expected = -stress.freedom / 2 * np.log(2 * mds.stress_ / np.square(stress.delta).sum())
     assert top == pytest.approx(expected, abs=1e-3)
     for K in (stress.K - 0.1 / size, stress.K + 0.1 / size):
         assert stress.log_likelihood(K, stress.v)[0] < top
