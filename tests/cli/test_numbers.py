@@ -32,7 +32,8 @@ def houses(tmp_path_factory):
     table[:160].to_csv(folder / "train.csv", sep=";", index=False)
     table[160:].to_csv(folder / "test.csv", sep=";", index=False)
     train, model = str(folder / "train.csv"), str(folder / "m.ckm")
-    assert main(["fit", train, "-t", "price", "-g", "flat", "-o", model, "-q"]) == 0
+    fit = ["fit", train, "-t", "price", "--model", "neighbors", "-g", "flat", "-q"]
+    assert main([*fit, "-o", model]) == 0
     return folder
 
 
@@ -41,7 +42,9 @@ def test_fit_says_that_it_predicts_a_number(houses, command):
     assert "note: left out 2 rows without a number in 'price'" in answer.err
     assert "note: price: 1 cell is not a number, and counts among the missing" in answer.err
     assert "price holds 158 different numbers, and is predicted as one (--task class" in answer.err
-    assert answer.out == "m.ckm: 158 rows, numbers of 'price', metric flat, K = 0\n"
+    assert (
+        answer.out == "m.ckm: 158 rows, numbers of 'price' by kernel machines, metric flat, K = 0\n"
+    )
     assert "predicts      price: " in command("info", "m.ckm").out
     facts = command("info", "m.ckm", "--json").json
     known = np.delete(PRICE[:160], [3, 7])
@@ -75,7 +78,7 @@ def test_neighbors_and_reasons_have_numbers(houses, command):
     model = houses / "m.ckm"
     near = command("neighbors", model, houses / "train.csv", "-k", "1", "--json").json["neighbors"]
     assert near[0]["value"] == PRICE[0]
-    votes = command("predict", model, houses / "test.csv", "--explain", "--json").json["votes"]
+    votes = command("predict", model, houses / "test.csv", "--explain", "--json").json["reasons"]
     first = [vote for vote in votes if vote["row"] == 1]
     assert sum(v["vote"] * v["value"] for v in first) == pytest.approx(first[0]["prediction"])
     head = command("predict", model, houses / "test.csv", "--explain").out.splitlines()[0]
@@ -153,7 +156,7 @@ def test_kernel_machines_in_every_command(houses, command, tmp_path, task):
         given, target = tmp_path / "dear.csv", ["-t", "dear", "--drop", "price"]
     else:
         given, target = houses / "train.csv", ["-t", "price"]
-    command("fit", given, *target, "--model", "kernel", "-o", "k.ckm")
+    command("fit", given, *target, "-o", "k.ckm")
     assert "kernel machines and votes of" in command("info", "k.ckm").out
     loaded, frame = load_model(tmp_path / "k.ckm"), pd.read_csv(given, sep=None, engine="python")
     assert "R²" in (out := command("evaluate", "k.ckm", given).out) or "accuracy" in out
@@ -164,3 +167,14 @@ def test_kernel_machines_in_every_command(houses, command, tmp_path, task):
         wide = pd.read_csv(tmp_path / "o.csv")
         assert ((wide["low"] < wide["prediction"]) & (wide["prediction"] < wide["high"])).all()
     assert command("neighbors", "k.ckm", given, "-k", "2").out
+    said = command("predict", "k.ckm", given, "--explain", "-o", "why.parquet")
+    assert said.code == 0, said.err
+    lines = pd.read_parquet(tmp_path / "why.parquet")
+    assert list(lines) == ["row", "prediction", "because", "name", "value", "effect"]
+    first = lines[lines["row"] == 1]
+    assert set(first["because"]) == {"column", "row"}
+    cells = first[first["because"] == "column"].set_index("name")["value"]
+    assert cells["town"] == frame["town"][0]
+    near = first[first["because"] == "row"]
+    targets = dict(zip(loaded.row_numbers_ + 1, map(str, loaded.targets_), strict=True))
+    assert near["value"].tolist() == [targets[int(number)] for number in near["name"]]

@@ -16,7 +16,8 @@ def test_fit_says_what_it_did_and_writes_a_model(command, wine_files, tmp_path):
     assert answer.code == 0
     assert "tint: 3 categories, one number for each of high, low, middle" in answer.err
     assert "alcohol: number\n" in answer.err
-    assert answer.out == "m.ckm: 89 rows, 3 classes of 'class', metric flat, K = 0\n"
+    said = "m.ckm: 89 rows, 3 classes of 'class' by kernel machines, metric flat, K = 0\n"
+    assert answer.out == said
     assert [path.name for path in tmp_path.iterdir()] == ["m.ckm"]
     quiet = command("fit", train, "-t", "class", "-g", "flat", "-o", "m.ckm", "-q")
     assert (quiet.code, quiet.out, quiet.err) == (0, answer.out, "")
@@ -75,10 +76,16 @@ def test_predict_writes_shares(command, wine_files, ending):
 
 
 def test_predict_in_pieces_is_predict_at_once(command, wine_files, monkeypatch):
-    arguments = ["predict", wine_files / "wine.ckm", wine_files / "test.csv", "--json", "--proba"]
-    whole = command(*arguments).json
-    monkeypatch.setattr("cayleyklein.tables._reading.BLOCK_BYTES", 1000)
-    assert command(*arguments).json == whole
+    fit = ["fit", wine_files / "train.csv", "-t", "class", "-g", "flat", "--model", "neighbors"]
+    command(*fit, "-o", "votes.ckm")
+    for model, exact in ((wine_files / "wine.ckm", False), ("votes.ckm", True)):
+        arguments = ["predict", model, wine_files / "test.csv", "--json", "--proba"]
+        with monkeypatch.context() as patch:
+            whole = command(*arguments).json["predictions"]
+            patch.setattr("cayleyklein.tables._reading.BLOCK_BYTES", 1000)
+            parts = command(*arguments).json["predictions"]
+        assert (parts == whole) or not exact
+        pd.testing.assert_frame_equal(pd.DataFrame(parts), pd.DataFrame(whole), rtol=1e-9)
 
 
 def test_columns_in_another_order_and_extra_ones(command, wine_files):
@@ -101,10 +108,15 @@ def test_missing_cells_are_noted(command, wine_files):
         assert "note: 1 row has no value in 'tint'; it becomes the most frequent, " in answer.err
         assert answer.err.count("no value") == 2
     test[3:4].to_csv("t.csv", index=False)
-    answer = command("predict", wine_files / "wine.ckm", "t.csv", "--explain")
+    answer = command("predict", wine_files / "wine.ckm", "t.csv", "--explain", "--json").json
+    cells = {why["name"]: why["value"] for why in answer["reasons"] if why["because"] == "column"}
+    assert {name for name, value in cells.items() if value is None} == {"hue", "tint"}
+    fit = ["fit", wine_files / "train.csv", "-t", "class", "--model", "neighbors"]
+    command(*fit, "-g", "elliptic", "-o", "m.ckm")
+    answer = command("predict", "m.ckm", "t.csv", "--explain")
     assert "hue (missing) " in answer.out
-    answer = command("predict", wine_files / "wine.ckm", "t.csv", "--explain", "--json")
-    assert {name for vote in answer.json["votes"] for name in vote["missing"]} == {"hue", "tint"}
+    answer = command("predict", "m.ckm", "t.csv", "--explain", "--json")
+    assert {name for vote in answer.json["reasons"] for name in vote["missing"]} == {"hue", "tint"}
     assert command("predict", wine_files / "wine.ckm", "t.csv", "-q").err == ""
 
 
@@ -195,12 +207,13 @@ def test_fit_and_info_say_that_plain_neighbors_were_as_good(command):
     X = np.random.default_rng(3).uniform(0, 4, size=(200, 2))
     y = np.floor(X).sum(axis=1) % 2  # a chessboard, of which no direction matters more
     pd.DataFrame({"a": X[:, 0], "b": X[:, 1] * 100, "y": y}).to_csv("t.csv", index=False)
-    answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
+    fit = ["fit", "t.csv", "-t", "y", "--model", "neighbors", "-o", "m.ckm"]
+    answer = command(*fit)
     assert command("info", "m.ckm", "--json").json["learned"]["chosen"] == "standardised k-NN"
     said = "plain k-NN on standardised columns was as good as what was learned"
     assert answer.out.endswith(f"metric flat, K = 0 ({said})\n")
     assert f"learned from  {said}\n" in command("info", "m.ckm").out
-    command("fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm")
+    command(*fit, "-g", "flat")
     assert "learned from  200 rows in " in command("info", "m.ckm").out
 
 
@@ -218,14 +231,15 @@ def test_predict_takes_a_long_table_in_pieces(command, wine_files, tmp_path, mon
 
 
 def test_predict_explains_the_votes(command, wine_files):
-    model, table = wine_files / "wine.ckm", wine_files / "test.csv"
+    model, table = "m.ckm", wine_files / "test.csv"
+    command("fit", wine_files / "train.csv", "-t", "class", "-k", "5", "-g", "flat", "-o", model)
     answer = command("predict", model, table, "--explain")
     assert answer.code == 0, answer.err
     header, *lines = answer.out.splitlines()
     assert header == "row,prediction,neighbor,class,vote,distance,columns"
     assert len(lines) > len({line.split(",")[0] for line in lines}) > 1
     assert max(len(cell) for line in lines for cell in line.split(",")[4:6]) < 10
-    votes = command("predict", model, table, "--explain", "--json").json["votes"]
+    votes = command("predict", model, table, "--explain", "--json").json["reasons"]
     first = [vote for vote in votes if vote["row"] == votes[0]["row"]]
     assert abs(sum(vote["vote"] for vote in first) - 1) < 1e-9
     for vote in first:

@@ -540,7 +540,9 @@ def test_refuses(given, message):
 def test_whole_numbers_that_look_like_codes_are_named_with_what_to_do():
     rng = np.random.default_rng(0)
     region, x, age = rng.integers(1, 9, 600), rng.normal(size=600), rng.integers(18, 80, 600)
-    y = rng.normal(size=9)[region] + x + 0.02 * age + 0.3 * rng.normal(size=600)
+    effects = np.array([0.0, 1.2, -0.6, 0.9, -1.5, -0.2, 1.6, -1.1, 0.4])  # in no order
+    y = effects[region] + x + 0.3 * rng.normal(size=600)
+    y += np.sin(age / 10)  # a wave in the order of a quantity
     table = pd.DataFrame({"region": region, "x": x, "age": age, "zip_code": 10_000 + age * 17})
     with pytest.warns(UserWarning, match="look like codes") as found:
         encoder = TableEncoder().fit(table, y)

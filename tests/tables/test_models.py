@@ -138,8 +138,6 @@ def test_explanations_mark_missing_cells(wine):
     some = table[:2].copy()
     some.loc[some.index[1], "proline"] = np.nan
     whole, gap = model.explain(some)
-    assert not whole.missing.any()
-    assert gap.names[gap.missing].tolist() == ["proline"]
     assert "(missing)" not in repr(whole)
     assert "proline (missing) " in repr(gap)
 
@@ -155,7 +153,7 @@ def houses():
 
 def test_numbers_are_predicted_explained_and_saved(houses, tmp_path):
     table, price = houses
-    model = TableRegressor().fit(table[::2], price[::2])
+    model = TableRegressor(model="neighbors").fit(table[::2], price[::2])
     found = model.predict(table[1::2])
     assert model.score(table[1::2], price[1::2]) == pytest.approx(r2_score(price[1::2], found))
     assert model.score(table[1::2], price[1::2]) > 0.9
@@ -165,14 +163,14 @@ def test_numbers_are_predicted_explained_and_saved(houses, tmp_path):
         np.testing.assert_allclose(why.votes @ why.labels, why.prediction)
         whole = table["size"][why.rows].notna().to_numpy()  # the others are one point
         np.testing.assert_allclose(why.labels[whole], price[why.rows][whole])
-    assert whys[4].names[whys[4].missing].tolist() == ["size"]
+    assert whys[4].names.tolist() == ["size (missing)", "town"]
     assert "  vote  value " in repr(whys[0])
     save_model(model, tmp_path / "m.ckm")
     loaded = load_model(tmp_path / "m.ckm")
     assert isinstance(loaded, TableRegressor)
     np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
     np.testing.assert_array_equal(loaded.targets_, price[::2])
-    assert not model.has_std
+    assert not model.is_kernel
     with pytest.raises(InvalidInputError, match="neighbours have none"):
         model.predict(table, return_std=True)
 
@@ -268,28 +266,29 @@ def test_another_model_is_refused():
         TableRegressor(model="trees").fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize("model", ["neighbors", "kernel"])
 @pytest.mark.parametrize("kind", [TableClassifier, TableRegressor])
-def test_categories_of_chance_weigh_less_than_true_numbers(kind):
+def test_categories_of_chance_weigh_less_than_true_numbers(kind, model):
     """A single seed may give a column of chance up to a quarter, but the mean is small.
 
     Rows of one category and fold share a mean target that hints at their own targets. The folds of
     scikit-learn's TargetEncoder do so as often: more than 0.1 for 16 of 60 seeds, here for 13.
     """
     chance = []
-    for seed in range(8):
+    for seed in range(8 if model == "neighbors" else 3):
         rng = np.random.default_rng(seed)
         x, z = rng.normal(size=(2, 300))
         table = pd.DataFrame({"x": x, "chance": rng.choice(list("abcdefghij"), 300), "z": z})
         table = table.assign(copy=x, near=x + 0.01 * rng.normal(size=300))
         target = x + 0.3 * rng.normal(size=300)
         y = target if kind is TableRegressor else np.where(target > 0, "u", "v")
-        weights = kind().fit(table, y).feature_weights()
+        weights = kind(model=model).fit(table, y).feature_weights()
         assert weights["chance"] < 0.3 < weights["x"] + weights["near"]
         assert "copy" not in weights
         chance.append(weights["chance"])
-    assert np.median(chance) < 0.03
+    assert np.median(chance) < (0.03 if model == "neighbors" else 0.06)
     assert np.mean(chance) < 0.1
-    others = kind().fit(table.assign(chance=rng.choice(list("abcde"), 300), z=0), y)
+    others = kind(model=model).fit(table.assign(chance=rng.choice(list("abcde"), 300), z=0), y)
     assert others.feature_weights()["chance"] < 0.1
 
 

@@ -1,5 +1,6 @@
 """``cayleyklein predict``, ``neighbors`` and ``evaluate``: a model on the rows of a table."""
 
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -14,9 +15,9 @@ from cayleyklein.cli._console import Console, columns_of_text, counted, with_con
 from cayleyklein.exceptions import InvalidInputError
 
 TRUTH_HELP = "The column of true classes or numbers."
-EXPLAIN_HELP = "A line for each row that voted: its vote, and the columns that made the distance."
+EXPLAIN_HELP = "Say why: columns and fitted rows for and against, or neighbours that voted."
 INTERVAL_HELP = "Add the ends of 95 % intervals of numbers, where the model has them."
-EXPLAINED_COLUMNS = 5  # columns that --explain names for each voter
+EXPLAINED_COLUMNS, EXPLAINING_ROWS = 5, 5  # that --explain names; JSON has more
 MOST_GAPS = 20  # columns whose missing cells are noted one by one
 WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
 OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -44,14 +45,15 @@ def predict(
     if explain and (proba or interval):
         raise InvalidInputError("Give --proba, --interval or --explain, not two of them.")
 
-    def answers(fitted: Any, piece: Any) -> dict[str, Any]:
+    def answers(fitted: Any, piece: Any) -> Any:
         if explain:
-            return reasons(fitted, piece, whole=console.json and output is None)
+            given = effects_of if fitted.is_kernel else votes_of
+            return given(fitted, piece, whole=console.json and output is None)
         if proba and fitted.task == "number":
             raise InvalidInputError("--proba is for classes, and this model predicts numbers.")
         if interval and fitted.task == "class":
             raise InvalidInputError("--interval is for numbers; --proba adds shares of classes.")
-        if interval and not fitted.has_std:
+        if interval and not fitted.is_kernel:
             raise InvalidInputError("Neighbours give no intervals; fit with --model kernel.")
         columns: dict[str, Any] = {"row": piece.index + 1}
         if fitted.task == "number":
@@ -63,27 +65,57 @@ def predict(
         names = fitted.classes_ if proba else ()
         return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
 
-    answer(console, answers, "votes" if explain else "predictions", model, table, output)
+    answer(console, answers, "reasons" if explain else "predictions", model, table, output)
 
 
-def reasons(fitted: Any, piece: Any, whole: bool) -> dict[str, Any]:
-    lines: list[list[Any]] = []
+def effects_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
+    """Return the columns and the fitted rows that speak most for or against each prediction."""
+    from cayleyklein.columns.cells import as_words
+
+    names = [column.name for column in fitted.encoder_._used()]
+    cells, lines = piece[names].apply(as_words).to_numpy(dtype=object, copy=True), []
+    cells[fitted.encoder_._is_missing(piece)] = None
+    most = (len(names), 3 * EXPLAINING_ROWS) if whole else (EXPLAINED_COLUMNS, EXPLAINING_ROWS)
+    for at, (row, why) in enumerate(zip(piece.index + 1, fitted.explain(piece), strict=True)):
+        columns = list(zip(names, cells[at], why.columns.tolist(), strict=True))
+        columns.sort(key=lambda column: -abs(column[2]))
+        numbers, labels = map(str, why.rows + 1), map(str, why.labels)
+        rows = zip(numbers, labels, why.effects.tolist(), strict=True)
+        said = [("column", *one) for one in columns[: most[0]]]
+        said += [("row", *one) for one in itertools.islice(rows, most[1])]
+        for kind, name, value, effect in said:
+            lines.append({
+                "row": row, "prediction": why.prediction, "because": kind, "name": name,
+                "value": value, "effect": effect if whole else rounded(effect),
+            })  # fmt: skip
+    return lines
+
+
+def votes_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
+    """Return the neighbours that voted, and the columns that made their distances."""
+    known = [column.name for column in fitted.encoder_._used()]
+    what, lines = "class" if fitted.task == "class" else "value", []
     for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
-        names = why.names if whole else why.marked_names
-        for at, (neighbor, vote) in enumerate(zip(why.rows, why.votes, strict=True)):
-            pairs = zip(names, why.columns[at].tolist(), strict=True)
+        gaps = [name for name, marked in zip(known, why.names, strict=True) if name != marked]
+        for at, neighbor in enumerate(why.rows + 1):
+            pairs = zip(known if whole else why.names, why.columns[at].tolist(), strict=True)
             shares = sorted(pairs, key=lambda pair: -abs(pair[1]))
-            line = [row, why.prediction, neighbor + 1, why.labels[at]]
+            made = (f"{name} {share:.2f}" for name, share in shares[:EXPLAINED_COLUMNS])
+            line = {
+                "row": row, "prediction": why.prediction, "neighbor": neighbor,
+                what: why.labels[at], "vote": why.votes[at], "distance": why.distances[at],
+            }  # fmt: skip
             if whole:
-                line += [vote, why.distances[at], dict(shares), names[why.missing].tolist()]
+                line |= {"columns": dict(shares), "missing": gaps}
             else:
-                line += [float(f"{number:.4g}") for number in (vote, why.distances[at])]
-                largest = shares[:EXPLAINED_COLUMNS]
-                line.append(", ".join(f"{name} {share:.2f}" for name, share in largest))
+                line |= {name: rounded(line[name]) for name in ("vote", "distance")}
+                line["columns"] = ", ".join(made)
             lines.append(line)
-    what = "class" if fitted.task == "class" else "value"
-    columns = ("row", "prediction", "neighbor", what, "vote", "distance", "columns", "missing")
-    return dict(zip(columns, zip(*lines, strict=True), strict=False))
+    return lines
+
+
+def rounded(number: float) -> float:
+    return float(f"{number:.4g}")
 
 
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
@@ -112,7 +144,7 @@ def neighbors(
 
 
 def answer(
-    console: Console, answers: Callable[[Any, Any], dict[str, Any]], name: str, model: Path,
+    console: Console, answers: Callable[[Any, Any], Any], name: str, model: Path,
     table: Path, output: Path | None,
 ) -> None:  # fmt: skip
     import pandas as pd
@@ -124,7 +156,8 @@ def answer(
     pieces = pieces_of(console, fitted, table)
     frames = (pd.DataFrame(answers(fitted, piece)) for piece in pieces)
     if console.json and output is None:
-        console.result({name: pd.concat(list(frames)).to_dict("records")}, "")
+        lines = pd.concat(list(frames)).astype(object)
+        console.result({name: lines.where(lines.notna(), None).to_dict("records")}, "")
         return
     n = write_rows(frames, output)
     if output is not None:
@@ -240,7 +273,7 @@ def evaluate(
         n_without += dropped
         if len(rows):
             known.append(truth)
-            n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
+            n_fitted += fitted._n_seen(rows)
             if what == "number":
                 predicted.append(fitted.predict(rows))
                 continue

@@ -128,8 +128,10 @@ def report(console: Console, model: Any, output: Path) -> None:
         console.note(f"{some}, which teach a metric little")
     plain = f" ({plain_text(model)})" if plain_text(model) else ""
     what = f"{len(model.classes_)} classes" if model.task == "class" else "numbers"
-    said = f"{output}: {n_rows:,} rows, {what} of {model.target_!r}, metric {metric_text(model)}"
-    console.result(facts_of(model, output), f"{said}{plain}")
+    k = model.estimator_.n_neighbors_
+    by = "kernel machines" if model.is_kernel else counted(k, "neighbour")
+    said = f"{output}: {n_rows:,} rows, {what} of {model.target_!r} by {by}"
+    console.result(facts_of(model, output), f"{said}, metric {metric_text(model)}{plain}")
 
 
 def facts_of(model: Any, path: Path) -> dict[str, Any]:
@@ -192,7 +194,7 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
     more = ", …" if len(weights) > MOST_WEIGHTS else ""
     by, machine = counted(values["rows"], "row"), fitted.estimator_
-    if hasattr(machine, "part_weights_"):
+    if fitted.is_kernel:
         parts = (f"{name} {weight:.2f}" for name, weight in machine.part_weights_.items())
         by = f"kernel machines and votes of {by}: {', '.join(parts)}"
     else:

@@ -32,12 +32,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Numbers keep their values, dates become days since 1970, and ordered categories their
     positions; missing ones become what the other columns let expect, and where a gap tells
-    something about the target, it is a number, too. Up to four other categories are one-hot
-    encoded. Of more, each becomes its mean target if `fit` is given targets and that is fewer
-    numbers; else the rare ones share one. A missing one becomes the most frequent. Long text
-    becomes its leading components (skrub's ``StringEncoder``). Constants, empty columns, copies and
-    identifiers are left out. All columns of an array of numbers are numbers. Cells that are not
-    numbers among numbers, and what can be read in two ways, are warned of.
+    something about the target, it is a number, too. Up to eight other categories (four for
+    neighbours) are one-hot encoded. Of more, each becomes its mean target if `fit` is given targets
+    and that is fewer numbers; else the rare ones share one. A missing one becomes the most
+    frequent. Long text becomes its leading components (skrub's ``StringEncoder``). Constants, empty
+    columns, copies and identifiers are left out. All columns of an array of numbers are numbers.
+    Cells that are not numbers among numbers, and what can be read in two ways, are warned of.
 
     Parameters
     ----------
@@ -92,6 +92,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.drop = drop
 
     _typed = False  # whether columns of numbers are quantities, and categorical ones categories
+    _few_levels = 8  # categories that have a number each; of more, each becomes its mean target
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -157,7 +158,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         kept = weights > 0
         some = table if kept.all() else table[kept]
         known = None if targets is None else targets[kept]
-        columns = fit_columns(some, self.kinds, implied, self.drop, most, known, weights[kept])
+        numbers = (most, self._few_levels)
+        columns = fit_columns(some, self.kinds, implied, self.drop, numbers, known, weights[kept])
         if all(column.kind == "unused" for column in columns):
             reasons = "; ".join(str(c).replace("not used: ", "") for c in columns)
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")

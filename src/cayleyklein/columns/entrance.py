@@ -30,6 +30,7 @@ class TableInput:
     """How columns became numbers; None where X held numbers without gaps."""
     _encoding: TableEncoder | None = None  # how to encode any X
     _said: str = ""  # another name in messages
+    _few_levels = 4  # categories of a column that have a number each, see `TableEncoder`
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -105,6 +106,7 @@ def encoded_rows(
     if encoder is None:
         encoder = TableEncoder()
         encoder._typed = True
+    encoder._few_levels = estimator._few_levels
     found = encoder._fit_rows(X, target, weights)
     for column in encoder.columns_ if estimator._encoding is None else ():
         if column.kind == "unused" and "every cell" not in column.text:

@@ -9,17 +9,15 @@ from scipy.special import fdtrc
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import require
 
-# Up to this many categories have a number each; of more, each becomes its mean target, where there
-# is a target and that is fewer numbers.
-FEW_LEVELS = 4
 FEWEST_ROWS = 20  # rows from which means of targets are taken
 MEAN_FOLDS = 5
 CODE_NAME = re.compile(
     r"(.*[\W_])?(codes?|zip|zipcode|postcode|postal|plz|fips|naics|sic|icd\d*)([\W_].*)?", re.I
 )
 FEWEST_CODES, MOST_CODES, ROWS_PER_CODE = 4, 50, 10
-SURE = 1e-6  # p-value below which an order that says nothing is no accident
-MUCH = 0.02  # share of the target's variance that codes tell beyond their order
+SURE = 1e-6  # p-value below which it is no accident that codes tell the target
+MUCH = 0.02  # least share of the target's variance that they tell
+UNLIKE_NEXT = 0.9  # squared difference of means of codes next to each other, to that of any two
 
 
 def weighted_median(values: AnyArray, weights: Floats) -> float:
@@ -46,10 +44,10 @@ def as_numbers(y: AnyArray) -> Floats:
     return np.asarray(codes[:, None] == every, dtype=np.float64)
 
 
-def pays_to_average(n_levels: int, targets: Floats | None) -> bool:
-    """Say whether mean targets are fewer numbers than one for each category."""
+def pays_to_average(n_levels: int, few: int, targets: Floats | None) -> bool:
+    """Say whether mean targets are fewer numbers than one for each of more than few categories."""
     some = targets is not None and len(targets) >= FEWEST_ROWS
-    return some and n_levels > max(FEW_LEVELS, targets.shape[1])  # type: ignore[union-attr]
+    return some and n_levels > max(few, targets.shape[1])  # type: ignore[union-attr]
 
 
 def _group_means(codes: Ints, values: Floats, weights: Floats, n_groups: int = 0) -> Floats:
@@ -103,8 +101,8 @@ def means_of_others(
 def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights: Floats) -> bool:
     """Say whether whole numbers seem to name categories.
 
-    By their name, or because their means of the target tell more than a parabola through them: by
-    an F-test, and by much.
+    By their name, or because their order tells nothing: targets differ from number to number (by an
+    F-test, and by much), and from one to the next as much as between any two.
     """
     known = ~np.isnan(numbers)
     numbers, weights = numbers[known], weights[known]
@@ -118,16 +116,15 @@ def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights:
     n, k = row_count(weights), len(levels)
     if targets is None or k > MOST_CODES or n < ROWS_PER_CODE * k:
         return False
-    curve, root = (
-        np.vander((numbers - numbers.mean()) / numbers.std(), 3),
-        np.sqrt(weights)[:, None],
-    )
     targets = targets[known]
-    rest = targets - curve @ np.linalg.lstsq(root * curve, root * targets, rcond=None)[0]
-    left = rest - _group_means(codes, rest, weights)[codes]
-    unexplained, smaller = weights @ rest**2, weights @ left**2
+    group, size = _group_means(codes, targets, weights), np.bincount(codes, weights)
     total = weights @ (targets - weights @ targets / weights.sum()) ** 2
-    gained = unexplained - smaller
+    inside = weights @ (targets - group[codes]) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = gained / (k - 3) / (smaller / (n - k))
-    return bool(((gained > MUCH * total) & (fdtrc(k - 3, n - k, ratio) < SURE)).any())
+        ratio = (total - inside) / (k - 1) / (inside / (n - k))
+    tells = (total - inside > MUCH * total) & (fdtrc(k - 1, n - k, ratio) < SURE)
+    apart = ((group[:, None] - group) ** 2).sum(axis=2)
+    share = np.outer(size, size) / np.add.outer(size, size)  # inverse variance of a difference
+    follows, any_two = np.eye(k, k=1), np.triu(np.ones((k, k)), 1)
+    near, far = (np.average(apart, weights=share * some) for some in (follows, any_two))
+    return bool(tells.any() and near > UNLIKE_NEXT * far)

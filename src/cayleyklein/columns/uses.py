@@ -64,11 +64,12 @@ def as_table(table: Any) -> Any:
 
 def fit_columns(
     table: Any, kinds: Mapping[str, str] | None, implied: Mapping[str, str],
-    drop: Collection[str], max_categories: int, targets: Floats | None, weights: Floats,
+    drop: Collection[str], most: tuple[int, int], targets: Floats | None, weights: Floats,
 ) -> list[Column]:  # fmt: skip
     """Decide what each column of a table becomes, by kinds that are given or implied by its type.
 
-    Rows have targets (n, t) or none, and weights.
+    Rows have targets (n, t) or none, and weights. A column of categories becomes at `most` so many
+    numbers: without targets, and with targets, whose means are taken beyond.
     """
     kinds = {} if kinds is None else kinds
     expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
@@ -93,8 +94,9 @@ def fit_columns(
             continue
         kind, _, said = kinds.get(name, "").partition(":")
         order = orders.get(name) or tuple(map(str.strip, said.split("<")))
-        column = _fit(table[name], formats[name], kind, order, max_categories, weights)
-        if column.kind == "category" and means.pays_to_average(len(column.feature_names), targets):
+        column = _fit(table[name], formats[name], kind, order, most[0], weights)
+        n_levels = len(column.feature_names) if column.kind == "category" else 0
+        if means.pays_to_average(n_levels, most[1], targets):
             column = with_means(column, table[name], targets, weights)
         if column.kind == "number" and name not in asked:
             column = noting_codes(column, table[name], targets, weights)

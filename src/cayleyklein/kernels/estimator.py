@@ -20,7 +20,7 @@ from cayleyklein._validation import refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels import fitting, landmarks
 from cayleyklein.kernels.fitting import FittedSum, HeldOut, PartFitter
-from cayleyklein.kernels.machine import GAMMAS, RIDGES, ColumnDistance
+from cayleyklein.kernels.machine import GAMMAS, RIDGES
 from cayleyklein.kernels.sums import PARTS, VOTING, LabelSum, NumberSum, ScoreSum
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
@@ -34,8 +34,10 @@ from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting
 from cayleyklein.selection import procedure
 from cayleyklein.selection.scores import NEIGHBORS
 
-# Fitted rows, evenly spaced, whose values stand for any other value of a column.
-REFERENCE_ROWS = 16
+# Fitted rows, evenly spaced, that say what columns count; a fourth of them stand for any other
+# value of a column in explanations.
+REFERENCE_ROWS = 64
+ROWS_AT_ONCE = 4096  # predicted together for the shares of columns
 PRINTED = 5  # rows and columns of an explanation that are printed, each way
 
 
@@ -109,6 +111,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     """Base of the kernel classifier and the kernel regressor."""
 
     outside = "extend"  # queries outside a hyperbolic domain have the kernel 0
+    _few_levels = 8
     _sum: FittedSum
     _task: Any  # LabelSum or NumberSum
     _voters_kind: ClassVar[Any]  # CurvedKNeighborsClassifier or CurvedKNeighborsRegressor
@@ -268,29 +271,22 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         return X if ranks is None else on_blocks(ranks.transform, X)
 
     def feature_weights(self) -> Floats:
-        """Return the share of each column in what the model says.
+        """Return the share of each column in what the model says; their sum is 1.
 
-        The metric's own shares (:meth:`CurvedMetric.feature_weights`, over the fitted rows) count
-        for the parts in the metric, cⱼ times the mean |xⱼ - yⱼ| of two rows for the part of
-        weighted columns, and equal shares for plain neighbours, each part by its share in the
-        spread of the scores. With columns as ranks, shares are those of the ranks. Their sum is 1.
+        It is the mean squared change of the scores where the column of a fitted row has the value
+        of another one: 0 for a column that the model does not look at.
         """
         check_is_fitted(self, "part_weights_")
-        if self._sum.machines:  # some rows that parts were fitted to, as the parts see them
-            rows: Floats = next(iter(self._sum.machines.values())).rows
-        else:
-            rows = next(iter(self._sum.voters.values()))._rows_in_memory().X
-        n, found = len(rows), np.zeros(rows.shape[1])
-        for name, share in self.part_shares_.items():
-            if name == "columns":
-                distance = cast(ColumnDistance, self._sum.machines[name].distance)
-                carried = distance.weights * ((2 * np.arange(n) - n + 1) @ np.sort(rows, axis=0))
-            elif name == "plain":
-                carried = (np.ptp(rows, axis=0) > 0).astype(float)
-            else:
-                carried = cast(Metric, self.metric_).feature_weights(rows)
-            found += share * carried / (carried.sum() or 1.0)
-        return self._column_shares(found)
+        rows, said, changes = self._reference, self._total(self._reference), []
+        others = np.roll(rows, len(rows) // 2, axis=0)
+        groups = self._by_column(np.eye(rows.shape[1]))[1].T > 0  # columns of X, d
+        for some in np.array_split(groups, -(-len(rows) * len(groups) // ROWS_AT_ONCE)):
+            changed = np.where(some[:, None], others, rows).reshape(-1, rows.shape[1])
+            away = self._total(changed).reshape(len(some), *said.shape) - said
+            changes.extend((away**2).mean(axis=(1, 2)))
+        shares = np.zeros(rows.shape[1])  # that of a column is given to its first number
+        shares[groups.argmax(axis=1)] = changes
+        return self._column_shares(shares / (shares.sum() or 1.0))
 
     def _explain(
         self, row: Floats, direction: Floats, prediction: Any, unit: str, labels: AnyArray,
@@ -302,7 +298,9 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         a column adds is the value minus its mean where the column has the values of other rows.
         """
         names, groups = self._by_column(np.eye(len(row)))
-        changed = np.where(groups.T[:, None] > 0, self._reference, row)  # columns of X, rows, d
+        changed = np.where(
+            groups.T[:, None] > 0, self._reference[::4], row
+        )  # columns of X, rows, d
         total = self._total(changed.reshape(-1, len(row))) @ direction
         with_others = total.reshape(changed.shape[:2])
         scores, query = self._scores(row[None]), self._seen_rows(row[None])

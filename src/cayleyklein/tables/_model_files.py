@@ -23,7 +23,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.state import kernel_state, restore_kernel
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.tables._models import KERNELS, TableClassifier, TableRegressor
+from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
 FORMAT_VERSION = 7  # raised whenever another cayleyklein could not read, or would misread, a file
@@ -201,7 +201,7 @@ def metric_state(metric: Any) -> State:
 
 def state_of(model: TableModel) -> State:
     given, is_class = model.estimator_._given, model.task == "class"
-    is_kernel = isinstance(model.estimator_, KERNELS)
+    is_kernel = model.is_kernel
     return {
         "task": model.task,
         "parameters": parameters_of(model),
@@ -235,7 +235,9 @@ def model_of(state: State) -> TableModel:
         targets = np.asarray(state["classes"])[targets]
     if state["kernel"] is None:
         votes = {"n_neighbors": state["n_neighbors"], "geometry": "auto", "metric": metric}
-        estimator = model._estimator(**votes).fit(state["rows"], targets, state["weights"])
+        estimator = model._estimator(model="neighbors", **votes).fit(
+            state["rows"], targets, state["weights"]
+        )
     else:
         estimator = model._estimator(model="kernel")
         given, numeric = (state["rows"], targets, state["weights"]), state["task"] == "number"

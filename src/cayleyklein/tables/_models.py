@@ -1,7 +1,7 @@
 """A classifier and a regressor of the rows of a table, by a curved metric that they learn."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import check_numbers, encode_classes, naming, restore_on_error
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import as_choice, as_count
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._validation import as_choice, as_count, require
 from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.columns.entrance import query_rows
 from cayleyklein.columns.uses import as_table
@@ -30,25 +30,15 @@ from cayleyklein.prediction.votes import candidates_of, neighbor_weights
 
 VOTE_WEIGHTS = ("auto", "local", "linear", "uniform", "distance")
 KERNELS = (CurvedKernelClassifier, CurvedKernelRegressor)
-EXPLAINING_ROWS = 15  # rows with the largest effects that explain a kernel machine
+KERNEL_UP_TO = 100_000  # rows; of more, "auto" takes neighbours
 
 
-@dataclass(frozen=True, repr=False)
-class TableExplanation(Explanation):
-    missing: Bools
-
+class NumberExplanation(Explanation):
     def __repr__(self) -> str:
-        if len(self.classes):
-            return Explanation.__repr__(replace(self, names=self.marked_names))
         values = np.array([f"{value:.6g}" for value in self.labels])
-        text = Explanation.__repr__(replace(self, names=self.marked_names, labels=values))
+        text = Explanation.__repr__(replace(self, labels=values))
         _, *lines = text.replace("class", "value", 1).splitlines()
         return "\n".join([f"{self.prediction:.6g}", *lines])
-
-    @property
-    def marked_names(self) -> AnyArray:
-        marks = np.where(self.missing, " (missing)", "").astype(object)
-        return np.asarray(self.names + marks)
 
 
 class TablePredictor(EstimatorCard):
@@ -100,7 +90,7 @@ class TablePredictor(EstimatorCard):
         if y is None:
             said = "estimator requires y to be passed, but the target y is None."
             raise InvalidInputError(f"This {type(self).__name__} {said}")
-        estimator, target = self._estimator(), self._as_target(y)
+        estimator, target = self._estimator(len(index)), self._as_target(y)
         if len(target) != len(index):
             raise InvalidInputError(f"The table has {len(index)} rows, but y has {len(target)}.")
         how: Any = {"max_categories": self.max_categories, "kinds": self.kinds, "drop": self.drop}
@@ -121,12 +111,19 @@ class TablePredictor(EstimatorCard):
         numbers = index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(index))
         return self._take(estimator, learned, numbers)
 
-    def _estimator(self, **given: Any) -> Any:
-        """Return the estimator of encoded rows, with parameters of this one but for those given."""
+    def _estimator(self, n: int = 0, **given: Any) -> Any:
+        """Return the estimator of n encoded rows, with parameters of this one, or those given."""
         values = cast(Any, self).get_params(deep=False) | given
-        if as_choice(values["weights"], "weights", VOTE_WEIGHTS) == "auto":
-            del values["weights"]
         model = as_choice(values["model"], "model", ("auto", "neighbors", "kernel"))
+        votes = as_choice(values["weights"], "weights", VOTE_WEIGHTS) != "auto"
+        if votes and model == "kernel":
+            said = f'Got model="kernel" with weights={values["weights"]!r}, which are those of'
+            raise InvalidInputError(f'{said} votes; leave them out, or take model="neighbors".')
+        if not votes:
+            del values["weights"]
+        if model == "auto":
+            votes = votes or values["n_neighbors"] != "auto" or n > KERNEL_UP_TO
+            model = "neighbors" if votes else "kernel"
         kind = self._kernel if model == "kernel" else self._neighbors
         return kind(**{name: values[name] for name in kind._get_param_names() if name in values})
 
@@ -154,6 +151,12 @@ class TablePredictor(EstimatorCard):
         return self.estimator_
 
     @property
+    def is_kernel(self) -> bool:
+        """Whether kernel machines predict, not neighbours: ``model="auto"`` chooses by the rows."""
+        check_is_fitted(self, "estimator_")
+        return isinstance(self.estimator_, KERNELS)
+
+    @property
     def targets_(self) -> AnyArray:
         """The class or number of each fitted row."""
         target = self.estimator_._given.target
@@ -167,43 +170,27 @@ class TablePredictor(EstimatorCard):
         """Return the distances and positions of the nearest neighbours, nearest first."""
         return cast(tuple[Floats, Ints], self._fitted(X).kneighbors(X, n_neighbors))
 
-    def explain(self, X: Any) -> list[TableExplanation]:
-        """Say why rows are predicted as they are: the rows that count, and why they are near.
+    def explain(self, X: Any) -> list[Any]:
+        """Say why rows are predicted as they are.
 
-        As :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`, with ``rows`` and ``columns`` of
-        the fitted table, and ``missing`` cells of the row. Of numbers there are no classes.
+        A kernel machine names the columns and the fitted rows that speak for and against, see
+        :meth:`cayleyklein.CurvedKernelClassifier.explain`; neighbours those that voted, and the
+        columns that made the distances, :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
+        ``rows`` are those of the fitted table; columns that miss the cell are marked.
         """
         estimator = self._fitted(X)
         table = self.encoder_._table(X, type(self).__name__)
-        if isinstance(estimator, KERNELS):
-            rows = query_rows(estimator, table)
-            found = list(map(self._effects, rows, estimator.explain(table)))
-        elif self.task == "class":
+        if hasattr(estimator, "explain"):
             found = estimator.explain(table)
         else:
             found = self._reasons(query_rows(estimator, table))
+        marks = np.where(self.encoder_._is_missing(table), " (missing)", "").astype(object)
         return [
-            TableExplanation(**vars(why) | {"rows": self.row_numbers_[why.rows]}, missing=missing)
-            for why, missing in zip(found, self.encoder_._is_missing(table), strict=True)
+            replace(why, rows=self.row_numbers_[why.rows], names=why.names + marked)
+            for why, marked in zip(found, marks, strict=True)
         ]
 
-    def _effects(self, row: Floats, why: Any) -> Explanation:
-        """Explain a kernel machine by the rows with the largest effects; votes are signed."""
-        near, none = why.rows[:EXPLAINING_ROWS], np.empty(0)
-        rows = np.vstack([row, self.estimator_._given.X[near]])
-        query, *_ = seen = self.estimator_._seen_rows(rows)
-        far = self.metric_.distance(query, seen[1:], outside="inf")
-        votes = why.effects[: len(near)] / np.abs(why.effects).sum()
-        shares = (none, none) if why.probabilities is None else (why.probabilities, self.classes_)
-        of_rows: Any = (near, why.labels[: len(near)], far, votes, *self._columns(query, seen[1:]))
-        return Explanation(why.prediction, *shares, *of_rows)
-
-    def _columns(self, query: Floats, some: Floats) -> tuple[Floats, AnyArray]:
-        shares = self.metric_.column_shares(np.broadcast_to(query, some.shape), some)
-        names, columns = self.estimator_._shares_by_column(shares)
-        return columns, names
-
-    def _reasons(self, rows: Floats) -> list[Explanation]:
+    def _reasons(self, rows: Floats) -> list[NumberExplanation]:
         """Explain means of numbers; a point of equal rows is named by the first of them."""
         estimator, k, means = self.estimator_, self.estimator_.n_neighbors_, self.estimator_._table
         found = estimator._searcher.nearest(rows, candidates_of(means.weights, k), self.n_jobs)
@@ -213,17 +200,27 @@ class TablePredictor(EstimatorCard):
         for query, mine, far, vote in zip(rows, at, found.distances, votes, strict=True):
             order = np.argsort(-vote, kind="stable")[: np.count_nonzero(vote)]
             near = means.points.rows[mine[order]]
-            columns = self._columns(query, estimator._given.places[near])
+            pairs = np.broadcast_arrays(query, estimator._given.places[near])
+            names, columns = estimator._shares_by_column(self.metric_.column_shares(*pairs))
             vote, values = vote[order] / vote.sum(), target[mine[order], 0]
-            of_row = (vote @ values, none, none, near, values, far[order], vote, *columns)
-            why.append(Explanation(*of_row))
+            of_row = (vote @ values, none, none, near, values, far[order], vote, columns, names)
+            why.append(NumberExplanation(*of_row))
         return why
+
+    def _n_seen(self, X: Any) -> int:
+        """Count the rows whose numbers are those of a fitted row."""
+        pandas, estimator = require("pandas", "cli"), self._fitted(X)
+        fitted, rows = (
+            pandas.util.hash_pandas_object(pandas.DataFrame(X + 0.0), index=False)
+            for X in (estimator._given.places, query_rows(estimator, X))
+        )
+        return int(rows.isin(fitted).sum())
 
     def feature_weights(self) -> dict[str, float]:
         """Return the share of each column in the distances, largest first; all 0 if none helps."""
         check_is_fitted(self, "estimator_")
         estimator = self.estimator_
-        if isinstance(estimator, KERNELS):
+        if self.is_kernel:
             shares = estimator.feature_weights()
         else:
             weights, rows = np.zeros(self.metric_.dimension), estimator._given.X
@@ -378,23 +375,18 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     task = "number"
     _neighbors, _kernel = CurvedKNeighborsRegressor, CurvedKernelRegressor
 
-    @property
-    def has_std(self) -> bool:
-        """Whether `predict` can return standard deviations, as `model` decides."""
-        return isinstance(self.estimator_, KERNELS)
-
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the number of each row, and its standard deviation if asked for (``has_std``)."""
+        """Return the number of each row, and its standard deviation if asked for (of kernels)."""
         estimator = self._fitted(X)
         if not return_std:
             return estimator.predict(X)
-        if not self.has_std:
+        if not self.is_kernel:
             said = "needs a model with standard deviations; neighbours have none."
             raise InvalidInputError(f"return_std=True {said}")
         return estimator.predict(X, return_std=True)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return ends of intervals that hold a new number with probability `level`, of kernels."""
-        if not self.has_std:
+        if not self.is_kernel:
             raise InvalidInputError('Neighbours give no intervals; take model="kernel".')
         return cast(tuple[Floats, Floats], self.estimator_.predict_interval(X, level))
