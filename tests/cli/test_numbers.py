@@ -126,10 +126,13 @@ def test_the_task_can_be_given(command):
 
 def test_compare_numbers(houses, tmp_path):
     found = experiments.compare(
-        houses / "test.csv", target="price", methods=["knn", "auto", "forest", "nca"], n_splits=2
+        houses / "test.csv",
+        target="price",
+        methods=["knn", "neighbors", "forest", "nca"],
+        n_splits=2,
     )
     assert [r["title"] for r in found.results] == [
-        "standardised k-NN", "auto", "flat MLKR", "random forest",
+        "standardised k-NN", "neighbours", "flat MLKR", "random forest",
     ]  # fmt: skip
     best = found["test.csv", "forest"]
     assert best["r2"] > 0.5

@@ -20,7 +20,7 @@ from cayleyklein.experiments.problems import PROBLEMS
 
 METHODS = [
     "knn",
-    "auto",
+    "neighbors",
     "kernel",
     "flat",
     "elliptic",
@@ -63,7 +63,7 @@ def test_every_method_on_every_data_set(comparison):
         assert 0 <= result["log_loss"] < 6
     first = {method: comparison["wine", method]["outcomes"][0] for method in METHODS}
     assert first["elliptic"]["curvatures"] == [1.0]
-    assert first["auto"]["geometry"] in ("product", "flat")
+    assert first["neighbors"]["geometry"] in ("product", "flat")
     assert first["mixed"]["curvatures"] == [1.0, -1.0]
     assert 0 <= first["mixed"]["alpha"] <= 1
     assert first["knn"]["curvatures"] == []

@@ -15,7 +15,7 @@ from cayleyklein.experiments.methods import METHODS
 
 SHORT = Protocol("short", repetitions=2, folds=2)
 OPTIONS = {"tables": ["mixed"], "protocol": SHORT, "methods": ["knn"]}
-OURS = ("flat", "elliptic", "hyperbolic", "mixed", "knn", "auto")
+OURS = ("flat", "elliptic", "hyperbolic", "mixed", "knn", "neighbors")
 PAPERS = ("paper-flat", "paper-elliptic", "paper-hyperbolic")
 
 
@@ -160,7 +160,7 @@ def test_the_most_frequent_geometry():
         OUTCOME | {"geometry": "mixed", "curvatures": [1.0, -1.0], "alpha": 0.25},
         OUTCOME | {"curvatures": [0.4], "alpha": None},
     ]
-    (result,) = beside_paper({_runs.Cell("wine", "auto", 3): outcomes}, SHORT)
+    (result,) = beside_paper({_runs.Cell("wine", "neighbors", 3): outcomes}, SHORT)
     assert result["learned"]["geometry"] == "elliptic"
     assert result["learned"]["curvatures"] == pytest.approx([0.3])
     assert (result["learned"]["n_splits"], result["alpha"]) == (2, 0.25)
@@ -179,7 +179,7 @@ def test_every_number_of_the_paper_is_beside_ours(found, table):
         assert row[at] == f"{cell.accuracy:.3f}"
         ours = row[at + 1 : at + 3 - (cell.method == "mixed")]
         assert all(entry.strip("*")[-1] in "▲=▼" for entry in ours)
-    assert shown.columns[-2 - (table == "mixed") :][:2] == ("standardised k-NN", "auto")
+    assert shown.columns[-2 - (table == "mixed") :][:2] == ("standardised k-NN", "neighbours")
 
 
 def test_the_paper_s_algorithm_and_ours_are_counted_apart(found):

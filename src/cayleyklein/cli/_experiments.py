@@ -63,13 +63,13 @@ def compare_data(
 ) -> None:  # fmt: skip
     """Compare our default with other methods, on bundled data or on your own tables.
 
-    Methods: the default (auto), each geometry, k-NN on standardised columns (5 neighbours, or -k),
-    NCA + k-NN, a random forest and an RBF SVM. For each data set: accuracy ± standard error over
-    random splits that all methods share; log loss; the difference in accuracy to standardised k-NN
-    with its 95 % interval; CPU seconds of a fit and of a prediction; the curvature K of each part
-    of the metric; the share α of the elliptic part of a mixed one. A star (*) means better than
-    standardised k-NN on the evidence. Where the target is a number: R² instead of accuracy, RMSE
-    and MAE instead of log loss, without NCA and mixed metrics.
+    Methods: kernel machines (the default of `fit`), neighbours, each geometry, k-NN on standardised
+    columns (5 neighbours, or -k), NCA + k-NN, a random forest and an RBF SVM. For each data set:
+    accuracy ± standard error over random splits that all methods share; log loss; the difference in
+    accuracy to standardised k-NN with its 95 % interval; CPU seconds of a fit and of a prediction;
+    the curvature K of each part of the metric; the share α of the elliptic part of a mixed one. A
+    star (*) means better than standardised k-NN on the evidence. Where the target is a number: R²
+    instead of accuracy, RMSE and MAE instead of log loss, without NCA and mixed metrics.
 
     At the end a verdict over all data sets, with the curvature that each supports. One HTML file
     holds the tables, pictures of the learned metric, and how to read them. The lines

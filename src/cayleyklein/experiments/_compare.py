@@ -143,10 +143,10 @@ def compare(
     data : str, path, Problem or sequence of them, default=("wine", "balance", "vowel")
         Names of data sets (see :func:`load_problem`), or files of tables.
     methods : sequence of str, default=COMPARED
-        Any of "knn", "kernel", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca",
-        "forest" (200 trees) and "svm" (RBF, C and γ cross-validated), all by default. "knn" and
-        "flat" are always added: the others are compared with them. Numbers have neither "mixed" nor
-        "nca".
+        Any of "knn", "kernel", "neighbors", "flat", "elliptic", "hyperbolic", "learned", "mixed",
+        "nca", "forest" (200 trees) and "svm" (RBF, C and γ cross-validated), all by default. "knn"
+        and "flat" are always added: the others are compared with them. Numbers have neither "mixed"
+        nor "nca".
     n_neighbors : int, optional
         Neighbours that vote, with equal weights; by default those of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.

@@ -14,7 +14,7 @@ from cayleyklein import plotting
 from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments.methods import AUTO, METHODS
+from cayleyklein.experiments.methods import METHODS, NEIGHBORS
 from cayleyklein.experiments.problems import Problem
 from cayleyklein.experiments.scores import Result, accuracy_text, score_name
 from cayleyklein.plotting import shapes
@@ -186,7 +186,7 @@ RELIABILITY = (
 def dataset_pictures(
     problem: Problem, results: Sequence[Result], curvature: Any, k: int | None
 ) -> str:
-    """Return the pictures of a data set: scores, and what auto learned from its rows."""
+    """Return the pictures of a data set: scores, and what neighbours learned from its rows."""
     is_class = problem.task == "class"
     score, name, loss = ("Accuracy", "Log loss", "log_loss") if is_class else ("R²", "RMSE", "rmse")
     encoder, X = encoded(problem)
@@ -195,7 +195,7 @@ def dataset_pictures(
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     with warnings.catch_warnings():  # the notes have the warnings of the fits
         warnings.simplefilter("ignore")
-        model = METHODS[AUTO].make(problem.task, k).fit(X, y)
+        model = METHODS[NEIGHBORS].make(problem.task, k).fit(X, y)
     shares = model.metric_.feature_weights(X)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:
@@ -210,7 +210,7 @@ def dataset_pictures(
     if is_class:
         said, drawn = f"{problem.name}: {RELIABILITY}", reliability_figure(results)
     else:
-        said = f"Predictions of auto for {some} of {problem.name}, each row left out."
+        said = f"Predictions of neighbours for {some} of {problem.name}, each row left out."
         drawn = shapes.residuals_figure(y, model.predict(None))
     pictures.append(html.figure_html(drawn, said))
     if curvature is not None:
@@ -224,17 +224,17 @@ def dataset_pictures(
         display = plotting.DecisionBoundaryDisplay
         regions = display.from_estimator(model, X, y, resolution=REGION_GRID)
         pictures.append(show(
-            f"The metric that auto learned from {some} of {problem.name}, on the principal plane "
-            f"of its own coordinates. All balls have the same radius: where they look small, "
+            f"The metric that neighbours learned from {some} of {problem.name}, on the principal "
+            f"plane of its own coordinates. All balls have the same radius: where they look small, "
             f"distances are long.", 4.4, metric.plot, legend=legend,
         ))  # fmt: skip
         pictures.append(show(
-            "Predictions of auto on the principal plane of the standardised columns. Rows are "
-            "projected to that plane, so some are on the colour of another class.",
+            "Predictions of neighbours on the principal plane of the standardised columns. Rows "
+            "are projected to that plane, so some are on the colour of another class.",
             4.4, regions.plot, legend=legend,
         ))  # fmt: skip
     pictures.append(show(
-        f"Share of each column in the squared distances of the metric that auto learned from "
+        f"Share of each column in the squared distances of the metric that neighbours learned from "
         f"{some}; the largest is that of {weights.names[most]}, {weights.weights[most]:.0%}.",
         4.4, weights.plot, top=BARS_SHOWN,
     ))  # fmt: skip

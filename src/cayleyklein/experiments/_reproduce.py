@@ -270,7 +270,7 @@ def reproduce(
         ``FULL`` is the paper's.
     methods : sequence of str, default=REPRODUCED
         "flat", "elliptic", "hyperbolic" and "mixed" with our defaults; the first three also by the
-        paper's algorithm, as "paper-flat"; "knn" and "auto". k neighbours vote, equally.
+        paper's algorithm, as "paper-flat"; "knn" and "neighbors". k neighbours vote, equally.
     n_jobs : int, optional
         Processes; -1 for one for each core. The accuracies do not depend on it.
     progress : callable, optional
