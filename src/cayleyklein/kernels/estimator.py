@@ -34,9 +34,9 @@ from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting
 from cayleyklein.selection import procedure
 from cayleyklein.selection.scores import NEIGHBORS
 
-# Fitted rows, evenly spaced, that say what columns count; a fourth of them stand for any other
-# value of a column in explanations.
-REFERENCE_ROWS = 64
+# Fitted rows, evenly spaced, whose values stand for any other value of a column, and those that
+# say what columns count.
+REFERENCE_ROWS, WEIGHING_ROWS = 16, 64
 ROWS_AT_ONCE = 4096  # predicted together for the shares of columns
 PRINTED = 5  # rows and columns of an explanation that are printed, each way
 
@@ -226,8 +226,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             k = max(1, min(k, voters.n_samples_fit_ - 1))
             self.n_neighbors_[name] = voters.n_neighbors = voters.n_neighbors_ = k
         kept = np.flatnonzero(given.weights > 0)
-        numbers = kept[even_rows(len(kept), REFERENCE_ROWS)]
-        self._reference = cast(Floats, fitting.rows_in_memory(given, numbers).X)
+        self._reference, self._weighing = (
+            cast(Floats, fitting.rows_in_memory(given, kept[even_rows(len(kept), size)]).X)
+            for size in (REFERENCE_ROWS, WEIGHING_ROWS)
+        )
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "part_weights_")
@@ -277,7 +279,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         of another one: 0 for a column that the model does not look at.
         """
         check_is_fitted(self, "part_weights_")
-        rows, said, changes = self._reference, self._total(self._reference), []
+        rows, said, changes = self._weighing, self._total(self._weighing), []
         others = np.roll(rows, len(rows) // 2, axis=0)
         groups = self._by_column(np.eye(rows.shape[1]))[1].T > 0  # columns of X, d
         for some in np.array_split(groups, -(-len(rows) * len(groups) // ROWS_AT_ONCE)):
@@ -298,9 +300,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         a column adds is the value minus its mean where the column has the values of other rows.
         """
         names, groups = self._by_column(np.eye(len(row)))
-        changed = np.where(
-            groups.T[:, None] > 0, self._reference[::4], row
-        )  # columns of X, rows, d
+        changed = np.where(groups.T[:, None] > 0, self._reference, row)  # columns of X, rows, d
         total = self._total(changed.reshape(-1, len(row))) @ direction
         with_others = total.reshape(changed.shape[:2])
         scores, query = self._scores(row[None]), self._seen_rows(row[None])
