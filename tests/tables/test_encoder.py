@@ -551,3 +551,10 @@ def test_whole_numbers_that_look_like_codes_are_named_with_what_to_do():
     assert "look like codes" in encoder.columns_[0].text
     kinds = {"region": "category", "zip_code": "number"}
     TableEncoder(kinds=kinds).fit(table, y)  # without a warning
+
+
+def test_dates_of_a_frame_are_found_in_a_later_file_of_text():
+    days = pd.DataFrame({"day": pd.date_range("2024-01-30", periods=20), "x": np.arange(20) % 7})
+    encoder = TableEncoder().fit(days)
+    as_text = days.assign(day=days["day"].dt.strftime("%Y-%m-%d"))
+    np.testing.assert_array_equal(encoder.transform(as_text), encoder.transform(days))

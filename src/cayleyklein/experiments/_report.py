@@ -14,7 +14,7 @@ from cayleyklein import plotting
 from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments.methods import METHODS, NEIGHBORS
+from cayleyklein.experiments.methods import METHODS, BY_NEIGHBORS
 from cayleyklein.experiments.problems import Problem
 from cayleyklein.experiments.scores import Result, accuracy_text, score_name
 from cayleyklein.plotting import shapes
@@ -195,7 +195,7 @@ def dataset_pictures(
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     with warnings.catch_warnings():  # the notes have the warnings of the fits
         warnings.simplefilter("ignore")
-        model = METHODS[NEIGHBORS].make(problem.task, k).fit(X, y)
+        model = METHODS[BY_NEIGHBORS].make(problem.task, k).fit(X, y)
     shares = model.metric_.feature_weights(X)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:

@@ -23,7 +23,7 @@ SEED = 0
 SEEDED: dict[str, Any] = {"random_state": SEED}
 PAPER_NEIGHBORS = 3
 BOTH_TASKS = ("class", "number")
-BASELINE, NEIGHBORS = "knn", "neighbors"
+BASELINE, BY_NEIGHBORS = "knn", "neighbors"
 PAPERS = "paper-"  # prefix of the methods that are the paper's algorithm
 
 
@@ -106,7 +106,7 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
 CURVED = {"flat": "flat LMNN", "elliptic": "elliptic", "hyperbolic": "hyperbolic"}
 METHODS = {
     BASELINE: _scaled("standardised k-NN"),
-    NEIGHBORS: _curved("neighbours", "auto"),
+    BY_NEIGHBORS: _curved("neighbours", "auto"),
     "kernel": _either(
         "kernel machines", CurvedKernelClassifier(**SEEDED), CurvedKernelRegressor(**SEEDED)
     ),
@@ -128,12 +128,12 @@ METHODS = {
     ),
 }
 COMPARED = (  # default methods of `compare`
-    BASELINE, "kernel", NEIGHBORS, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca",
+    BASELINE, "kernel", BY_NEIGHBORS, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca",
     "forest", "svm",
 )  # fmt: skip
 REPRODUCED = (  # default methods of `reproduce`
     "flat", "elliptic", "hyperbolic", "mixed", "paper-flat", "paper-elliptic", "paper-hyperbolic",
-    BASELINE, NEIGHBORS,
+    BASELINE, BY_NEIGHBORS,
 )  # fmt: skip
 
 
