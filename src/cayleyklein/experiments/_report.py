@@ -14,7 +14,7 @@ from cayleyklein import plotting
 from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments.methods import METHODS, BY_NEIGHBORS
+from cayleyklein.experiments.methods import BY_NEIGHBORS, METHODS
 from cayleyklein.experiments.problems import Problem
 from cayleyklein.experiments.scores import Result, accuracy_text, score_name
 from cayleyklein.plotting import shapes
