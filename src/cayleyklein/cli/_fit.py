@@ -17,7 +17,8 @@ MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
 LISTED_CLASSES = 20  # classes that `info` lists
 SMALL_CLASS = 4  # rows of a class below which `fit` notes it
 MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
-VOTERS_HELP = "Neighbours that vote; chosen by default."
+VOTERS_HELP = "Neighbours that vote (--model neighbors); chosen by default."
+MODEL_HELP = "What predicts; auto is kernel up to 100,000 rows."
 KINDS_HELP = (
     "number, category, date, text, a date format (day=date:%d/%m/%Y), or an order "
     "(size=order:small<large). May be repeated."
@@ -40,7 +41,7 @@ def fit(
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="What to predict.")],
     output: Annotated[Path, Option("-o", "--output", metavar="MODEL", help="The file to write.")],
     task: _console.TaskOption = TaskChoice.auto,
-    model: Annotated[ModelChoice, Option(help="What predicts.")] = ModelChoice.auto,
+    model: Annotated[ModelChoice, Option(help=MODEL_HELP)] = ModelChoice.auto,
     geometry: Annotated[
         GeometryChoice, Option("-g", "--geometry", help="Geometry of the metric.")
     ] = GeometryChoice.auto,

@@ -238,15 +238,16 @@ class TablePredictor(EstimatorCard):
 
 
 class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
-    """Classify the rows of a table: encode the columns, learn a metric, let neighbours vote.
+    """Classify the rows of a table: encode the columns, learn a metric, and predict by it.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
         Neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out, or is 15.
     model : {"auto", "neighbors", "kernel"}, default="auto"
-        What predicts from the encoded rows: votes of neighbours ("auto"), or kernel machines and
-        votes added, see :class:`cayleyklein.CurvedKernelClassifier`.
+        What predicts from the encoded rows: kernel machines and votes added, see
+        :class:`cayleyklein.CurvedKernelClassifier`, or votes of neighbours alone. "auto" takes the
+        kernel up to 100,000 rows, unless `n_neighbors` or `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         "auto" learns "product", spheres and flat space, and keeps it unless plain neighbours do as
@@ -317,15 +318,17 @@ default="auto"
 
 
 class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
-    """Predict a number for each row of a table: encode the columns, learn a metric, take means.
+    """Predict a number for each row of a table: encode the columns, learn a metric, use it.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
         Neighbours that are averaged; "auto" chooses on held-out rows.
     model : {"auto", "neighbors", "kernel"}, default="auto"
-        What predicts from the encoded rows: means of neighbours ("auto"), or kernel machines and
-        means added, see :class:`cayleyklein.CurvedKernelRegressor`, which also give intervals.
+        What predicts from the encoded rows: kernel machines and means added, see
+        :class:`cayleyklein.CurvedKernelRegressor`, which also give intervals, or means of
+        neighbours alone. "auto" takes the kernel up to 100,000 rows, unless `n_neighbors` or
+        `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
