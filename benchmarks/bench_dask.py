@@ -1,13 +1,16 @@
-"""Search rows that no worker could hold, and time Dask where one machine would do.
+"""Search and classify rows that no worker could hold, and time Dask where one machine would do.
 
-Goals: 4,000,000 rows, more than the memory limit of a worker, searched within it; at n = 40,000
-Dask on two workers takes at most 1.5 times as long as two threads. A name takes one part alone,
-as in ``bench_dask.py search-large --rows 8000000 --memory "2 GB"``.
+Goals: 4,000,000 rows, more than the memory limit of a worker, searched within it, and classified by
+the neighbours' default and by landmarks; a worker that is killed in the middle of a prediction
+changes no answer; at n = 40,000 Dask on two workers takes at most 1.5 times as long as two threads.
+A name takes one part alone, as in ``bench_dask.py search-large --rows 8000000 --memory "2 GB"``.
 """
 
 import argparse
 import os
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +22,12 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from _timing import interleave, peak_memory, print_ratios, timed
-from cayleyklein import CurvedMetric, CurvedNeighbors
+from cayleyklein import (
+    CurvedKernelClassifier,
+    CurvedKNeighborsClassifier,
+    CurvedMetric,
+    CurvedNeighbors,
+)
 
 COLUMNS, PARTITION_ROWS, QUERIES, NEIGHBORS = 32, 62_500, 10_000, 5
 
@@ -136,6 +144,52 @@ def search_large(options: argparse.Namespace) -> None:
         )
 
 
+def labels_of(rows: np.ndarray) -> np.ndarray:
+    """Return the classes of rows: the sign of a product of columns, one row of ten by chance."""
+    chance = np.abs(rows[:, 5] * 1e6) % 1 < 0.1
+    return ((rows[:, 0] * rows[:, 1] + rows[:, 2] > 0) ^ chance).astype(int)
+
+
+def kill_later(pid: int, seconds: float) -> None:
+    """Kill a process after some seconds."""
+    threading.Timer(seconds, os.kill, (pid, signal.SIGKILL)).start()
+
+
+def predict_large(options: argparse.Namespace) -> None:
+    """Classify by rows on disk, and again while a worker is killed."""
+    models = {
+        "neighbours, the default": CurvedKNeighborsClassifier(random_state=0),
+        "kernel machines at landmarks": CurvedKernelClassifier(
+            ("metric", "columns"), random_state=0
+        ),
+    }
+    Q = clustered_rows(10**6, QUERIES)
+    truth = (Q[:, 0] * Q[:, 1] + Q[:, 2] > 0).astype(int)  # without what is chance
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write_partitions(Path(folder), options.rows)
+        print(f"classify by {options.rows} x {COLUMNS} rows, two workers of {options.memory}")
+        for name, model in models.items():
+            with two_workers(options.memory) as client:
+                X = partitions(paths)
+                y = X.map_blocks(labels_of, drop_axis=1, dtype=int)
+                start = time.perf_counter()
+                model.fit(X, y)
+                fitted = time.perf_counter() - start
+                lazy = da.from_array(Q, chunks=(QUERIES // 4, COLUMNS))
+                start = time.perf_counter()
+                found = np.asarray(model.predict_proba(lazy))
+                asked = time.perf_counter() - start
+                accuracy = np.mean(model.classes_[found.argmax(axis=1)] == truth)
+                print(f"  {name}: fit {fitted:.1f} s, {QUERIES} predictions {asked:.1f} s")
+                print(f"  {name}: accuracy on rows without noise {accuracy:.4f}")
+                print_peaks(client)
+                kill_later(next(iter(client.run(os.getpid).values())), asked / 3)
+                start = time.perf_counter()
+                again = np.asarray(model.predict_proba(lazy))
+                seconds, same = time.perf_counter() - start, np.array_equal(found, again)
+                print(f"  a worker killed in the middle: {seconds:.1f} s, same answers: {same}")
+
+
 def search_overhead(options: argparse.Namespace) -> None:
     """Time Dask against threads on rows that fit."""
     X, Q = clustered_rows(0, 40_000), clustered_rows(1, options.queries)
@@ -154,7 +208,11 @@ def search_overhead(options: argparse.Namespace) -> None:
         print_ratios(interleave(samplers, repeats=options.repeats), baseline="threads")
 
 
-PARTS = {"search-large": search_large, "search-overhead": search_overhead}
+PARTS = {
+    "search-large": search_large,
+    "predict-large": predict_large,
+    "search-overhead": search_overhead,
+}
 
 
 def main() -> None:
