@@ -124,10 +124,9 @@ def shapes(draws):
 
 
 def few_rows(draws):
-    for method in ("likelihood", "bootstrap"):
-        print(f"\nfew rows: numbers, {method}\n{HEAD}")
-        for K in CURVATURES:
-            show("numbers", K, 2, 30, draws, method=method, n_grid=9)
+    print(f"\nfew rows: numbers\n{HEAD}")
+    for K in CURVATURES:
+        show("numbers", K, 2, 30, draws, n_grid=9)
 
 
 def real(rows):

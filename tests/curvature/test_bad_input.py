@@ -32,7 +32,6 @@ FLAT = CurvedMetric.euclidean(2)
         ({"level": 1.0}, "level=1.0"),
         ({"n_grid": 4}, "n_grid=4"),
         ({"max_samples": 0}, "max_samples=0"),
-        ({"method": "bayes"}, "method='bayes'"),
         ({"shape": "full"}, "shape='full'"),
         ({"shape": CurvedMetric.euclidean(3)}, "CurvedMetric of 2 columns"),
         ({"shape": ProductMetric([FLAT, FLAT])}, "a CurvedMetric"),

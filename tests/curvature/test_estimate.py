@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator
 from tests.curvature import draws
 
 from cayleyklein import CurvedLMNN, CurvedMetric, CurvedMLKR, estimate_curvature
-from cayleyklein.curvature import estimate
 
 X = draws.rows(80, 2, 0)
 Y = draws.numbers(X, 0.0, 0)
@@ -145,17 +144,6 @@ def test_targets_that_say_nothing_leave_both_ends_open():
     assert found.verdict == "too few rows to tell"
     assert found.interval == (pytest.approx(-1.0), np.inf)
     assert "too few rows to tell" in repr(found)
-
-
-def test_bootstrap_takes_its_limits_from_draws(monkeypatch):
-    monkeypatch.setattr(estimate, "N_DRAWS", 9)  # 99 take a while
-    expected = estimate_curvature(X[:20], Y[:20], n_grid=5)
-    found = estimate_curvature(X[:20], Y[:20], n_grid=5, method="bootstrap", random_state=0)
-    assert found.curvature == expected.curvature
-    assert found.p_value * 10 == pytest.approx(round(found.p_value * 10))
-    assert found.p_value == pytest.approx(expected.p_value, abs=0.3)
-    labels = estimate_curvature(X[:20], Y[:20] > 0, n_grid=5, method="bootstrap", random_state=0)
-    assert labels.p_value * 10 == pytest.approx(round(labels.p_value * 10))
 
 
 def test_long_tables_are_sampled():

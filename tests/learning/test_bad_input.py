@@ -148,11 +148,6 @@ CALLS = {
         {"preprocessor": one_of(X, **not_rows)},
     ),
     "CurvedPairs.predict of indices": method("indexed", "predict", {"pairs": indices}),
-    "CurvedPairs.set_threshold": method("pairs", "set_threshold", {"threshold": real(0.5)}),
-    "CurvedPairs.calibrate_threshold": method("pairs", "calibrate_threshold", {
-        "pairs": points(TUPLES["pairs"]), "y": signs, "strategy": choice("max_tpr"),
-        "min_rate": real(0.5, -0.1, 1.1), "beta": real(1.0, -1.0),
-    }),
     **started(CurvedLMNN, X, Y),
     **started(CurvedMLKR, X, TARGETS),
     **started(CurvedTriplets, TUPLES["triplets"]),

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 from cayleyklein import CurvedMetric, CurvedPairs, CurvedQuadruplets, CurvedTriplets
 from cayleyklein.exceptions import InvalidInputError
@@ -151,30 +151,6 @@ def test_decisions_of_pairs():
     assert np.mean(predicted == ALIKE) == best
 
 
-@pytest.mark.parametrize("strategy", ["accuracy", "f_beta", "max_tpr", "max_tnr"])
-def test_threshold_is_calibrated(strategy):
-    learner = CurvedPairs(preprocessor=X, random_state=0).fit(PAIRS, ALIKE)
-    pairs, alike = pairs_of(Y, 300, seed=3)
-    learner.calibrate_threshold(pairs, alike, strategy, min_rate=0.9, beta=1.0)
-    predicted = learner.predict(pairs)
-    distances = learner.pair_distance(pairs)
-    tpr, tnr = np.mean(predicted[alike == 1] == 1), np.mean(predicted[alike == -1] == -1)
-    each = [np.where(distances <= t, 1, -1) for t in [-1.0, *distances]]
-    if strategy == "accuracy":
-        assert accuracy_score(alike, predicted) == max(accuracy_score(alike, p) for p in each)
-    elif strategy == "f_beta":
-        assert f1_score(alike, predicted) == pytest.approx(max(f1_score(alike, p) for p in each))
-    elif strategy == "max_tpr":
-        assert tnr >= 0.9
-        assert tpr == max(np.mean(p[alike == 1] == 1) for p in each
-                          if np.mean(p[alike == -1] == -1) >= 0.9)  # fmt: skip
-    else:
-        assert tpr >= 0.9
-        assert tnr == max(np.mean(p[alike == -1] == -1) for p in each
-                          if np.mean(p[alike == 1] == 1) >= 0.9)  # fmt: skip
-    assert learner.set_threshold(0.5).threshold_ == 0.5
-
-
 def test_decisions_of_triplets_and_quadruplets():
     learner = CurvedTriplets(preprocessor=X[TRAIN]).fit(TRIPLETS)
     gaps = learner.pair_distance(TRIPLETS[:, [0, 2]]) - learner.pair_distance(TRIPLETS[:, :2])
@@ -269,11 +245,7 @@ def test_a_failed_fit_changes_nothing():
         learner.predict(ROWS[PAIRS][:, :, :3])
 
 
-def test_calibration_checks_what_it_is_told():
+def test_a_score_needs_both_kinds_of_pairs():
     learner = CurvedPairs(random_state=0).fit(ROWS[PAIRS], ALIKE)
-    with pytest.raises(InvalidInputError, match="needs min_rate"):
-        learner.calibrate_threshold(ROWS[PAIRS], ALIKE, "max_tpr")
-    with pytest.raises(InvalidInputError, match="Got strategy='best'"):
-        learner.calibrate_threshold(ROWS[PAIRS], ALIKE, "best")
     with pytest.raises(InvalidInputError, match="both kinds of pairs"):
         learner.score(ROWS[PAIRS][:9], ALIKE[:9])

@@ -37,7 +37,6 @@ NEWTON_STEPS, NEWTON_GAIN = 40, 1e-5
 ENDS = (-0.999, 0.97)  # of the profile, along u
 STEP = 0.6  # of a logarithm, in a search
 MOST_ROUNDS, ENOUGH = 20, 0.02  # rounds of a search, and the gain in a round that ends it
-DRAWN_GRID = 9  # points of the profile of targets drawn for a bootstrap
 SCALES = (-7.0, 7.0)  # bounds of the logarithms of scales of standardised columns
 
 
@@ -70,31 +69,19 @@ class NumberProcess:
         self.targets = targets
 
     def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
-        return self._best_ridge(D, log_parameters)[0]
-
-    def _best_ridge(self, D: Floats, log_parameters: Floats) -> tuple[float, float, Floats]:
-        """Return the log likelihood at its best noise, that noise, and σ²."""
         gram = contrasts(contrasts(np.exp(-D / np.exp(log_parameters[0]))).T)
         spectrum = Spectrum.of(gram, contrasts(self.targets), np.ones(len(gram)))
         found = {float(np.log(r)): float(spectrum.log_likelihood(r).sum()) for r in NOISES}
         for _ in range(2):
             at = peak(found)
             found[at] = float(spectrum.log_likelihood(float(np.exp(at))).sum())
-        best = max(found, key=found.__getitem__)
-        ridge = float(np.exp(best))
-        return found[best], ridge, spectrum.variances(ridge)
+        return max(found.values())
 
     def score(self, D: Floats, log_parameters: Floats) -> float:
         """Return R² of each row by the others."""
         y = self.targets - self.targets.mean(axis=0)
         errors = left_out_errors(D, log_parameters, y)
         return float(1 - np.square(errors).sum() / np.square(y).sum())
-
-    def draw(self, D: Floats, log_parameters: Floats, rng: np.random.RandomState) -> NumberProcess:
-        _, ridge, variance = self._best_ridge(D, log_parameters)
-        smooth = draw_process(np.exp(-D / np.exp(log_parameters[0])), 1, rng)
-        noise = np.sqrt(ridge) * rng.normal(size=smooth.shape)
-        return NumberProcess(np.sqrt(variance) * (smooth + noise))
 
 
 class LabelProcess:
@@ -131,27 +118,12 @@ class LabelProcess:
             return float((predicted * self.targets > 0).mean())
         return float((predicted.argmax(axis=1) == self.targets.argmax(axis=1)).mean())
 
-    def draw(self, D: Floats, log_parameters: Floats, rng: np.random.RandomState) -> LabelProcess:
-        length, ratio = np.exp(log_parameters)
-        shares = (1 + self.targets).mean(axis=0) / 2
-        shares = np.append(1 - shares, shares) if len(shares) == 1 else shares
-        smooth = np.sqrt(ratio * length) * draw_process(np.exp(-D / length), len(shares), rng)
-        scores = smooth + rng.normal(size=smooth.shape)
-        codes = np.argmax(scores + scores.std() * np.log(shares), axis=1)
-        return LabelProcess(codes.astype(float))
-
 
 def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats) -> Floats:
     """Return the errors (n, t) of ridge regression without each row, by the best ridge."""
     gram = np.exp(-D / np.exp(log_parameters[0]))
     spectrum = Spectrum.of(gram, targets, np.ones(len(gram)))
     return min(map(spectrum.left_out_errors, NOISES), key=lambda e: float(np.square(e).sum()))
-
-
-def draw_process(covariance: Floats, count: int, rng: np.random.RandomState) -> Floats:
-    values, vectors = np.linalg.eigh(covariance)
-    noise = rng.normal(size=(len(values), count))
-    return np.asarray(vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * noise))
 
 
 def laplace(covariance: Floats, signs: Floats, f: Floats) -> tuple[float, Floats]:
@@ -249,11 +221,11 @@ class Profile:
         value = self.at(u)
         return 2 * (self.at(self.best()) - value)
 
-    def crossing(self, allowed: Callable[[Floats], Floats], side: int) -> float | None:
+    def crossing(self, allowed: float, side: int) -> float | None:
         """Return the u beyond which deviances are larger than allowed; None without an end."""
         for _ in range(4):
             u, y = self.curve()
-            excess = np.sqrt(2 * (y.max() - y)) - np.sqrt(allowed(u))  # nearly linear in u
+            excess = np.sqrt(2 * (y.max() - y)) - np.sqrt(allowed)  # nearly linear in u
             inside = np.flatnonzero(excess <= 0)
             last = int(inside[0] if side < 0 else inside[-1])
             beyond = last + side
@@ -269,7 +241,7 @@ class Profile:
 
 @dataclass
 class ProcessProfile(Profile):
-    """Rows z (n, r), centred, and the process of their targets; `known` is a similar profile.
+    """Rows z (n, r), centred, and the process of their targets.
 
     Logarithms of the scales of columns of z are searched from `scales` (s, r); r is 0 if z is L's.
     """
@@ -277,7 +249,6 @@ class ProcessProfile(Profile):
     process: NumberProcess | LabelProcess
     z: Floats
     scales: Floats
-    known: Profile | None = None
 
     def __post_init__(self) -> None:
         square = np.square(self.z)
@@ -315,9 +286,9 @@ class ProcessProfile(Profile):
             D = self.distances(u, parameters[m:]) if fixed is None else fixed
             return self.process.log_likelihood(D, parameters[:m])
 
-        known, others, scales = self.known or self, self.process.starts, self.scales
-        if known.points:
-            near = known.nearest(u)
+        others, scales = self.process.starts, self.scales
+        if self.points:
+            near = self.nearest(u)
             others, scales = near[None, :m], np.unique(np.vstack([near[m:], scales]), axis=0)
         starts = [np.append(*both) for both in product(others, scales)]
         start = max(starts, key=value) if len(starts) > 1 else starts[0]
@@ -329,16 +300,6 @@ class ProcessProfile(Profile):
         self.at(u)
         parameters, m = self.points[u][1], len(self.process.bounds)
         return self.distances(u, parameters[m:]), parameters[:m]
-
-    def draw_deviances(self, u: float, count: int, rng: np.random.RandomState) -> Floats:
-        """Return deviances at u of targets drawn from the process that was fitted there."""
-        found = np.empty(count)
-        for i in range(count):
-            drawn = self.process.draw(*self.fitted(u), rng)
-            again = ProcessProfile(drawn, self.z, self.scales, self)
-            again.explore(0.0, ENDS, DRAWN_GRID)
-            found[i] = again.deviance(u)
-        return found
 
 
 @dataclass

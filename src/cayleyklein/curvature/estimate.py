@@ -28,7 +28,6 @@ MOST_LABELS = 30
 LEAST_SPREAD = 1e-140  # of a column: squares of smaller numbers underflow
 LEAST_LENGTH = 1e-6  # of an axis of a learned L, relative to the longest, that counts
 SPARE_ROWS = 5  # rows needed beyond the number of parameters
-N_DRAWS = 99  # of a bootstrap, at each of three curvatures
 REACH = 4.0  # standard errors of K that the profile of a map's stress reaches on either side
 
 
@@ -114,8 +113,8 @@ class CurvatureEstimate(NotebookCard):
 
 def estimate_curvature(
     X: ArrayLike, y: ArrayLike | None = None, *, level: float = 0.95, n_grid: int = 15,
-    shape: Any = "isotropic", method: str = "likelihood", dissimilarity: str | None = None,
-    n_components: int = 2, max_samples: int = 500, random_state: Any = None,
+    shape: Any = "isotropic", dissimilarity: str | None = None, n_components: int = 2,
+    max_samples: int = 500, random_state: Any = None,
 ) -> CurvatureEstimate:  # fmt: skip
     """Estimate the curvature of the space of rows from their targets, with an interval.
 
@@ -140,9 +139,6 @@ def estimate_curvature(
         learner, such as ``CurvedLMNN(geometry="flat")``, learns axes from one half of the rows; the
         likelihood is that of the other half, with one scale an axis. Found scales keep the distance
         of the farthest row from μ, the mean of the rows unless a curved metric has its own.
-    method : {"likelihood", "bootstrap"}, default="likelihood"
-        "bootstrap" replaces χ² by the deviances of targets drawn from the fitted process, at K = 0
-        and at both ends of the interval: for few rows, in about 100 times the time.
     dissimilarity : "precomputed", optional
         Estimate the K of least stress of a map, as by :class:`~cayleyklein.CurvedMDS`.
     n_components : int, default=2
@@ -150,7 +146,7 @@ def estimate_curvature(
     max_samples : int, default=500
         Most rows to use; of more, a random sample is taken, since time grows with their cube.
     random_state : int, RandomState or None, default=None
-        Draws samples, halves of the rows, starts of maps and targets of the bootstrap.
+        Draws samples, halves of the rows and starts of maps.
 
     Examples
     --------
@@ -167,13 +163,11 @@ def estimate_curvature(
     level = checks.as_real(level, "level", "(0, 1)")
     n_grid, most = checks.as_count(n_grid, "n_grid"), checks.as_count(max_samples, "max_samples")
     checks.expect(n_grid >= 5, "n_grid", n_grid, "at least 5 curvatures")
-    checks.as_choice(method, "method", ("likelihood", "bootstrap"))
     with estimators.naming("random_state"):
         rng = check_random_state(random_state)
     if dissimilarity is not None:
         checks.as_choice(dissimilarity, "dissimilarity", ("precomputed",))
         checks.expect(y is None, "y", y, "None with dissimilarities, which have no targets")
-        checks.expect(method == "likelihood", "method", method, "'likelihood' of dissimilarities")
         return _of_map(X, checks.as_count(n_components, "n_components"), level, n_grid, most, rng)
     rows, y = estimators.check_data(BaseEstimator(), X, y, ensure_min_samples=2)
     checks.refuse_huge(rows, "X")
@@ -199,10 +193,10 @@ def estimate_curvature(
     if len(z) < needed:
         few = f"X has {len(z)} rows, but at least {needed} are needed"
         raise InvalidInputError(f"{few} for as many parameters.")
-    profile, drawing = profiles.ProcessProfile(process, z, scales), method == "bootstrap"
+    profile = profiles.ProcessProfile(process, z, scales)
     with estimators.few_threads(len(z), len(z)):
         profile.explore(0.0, profiles.ENDS, n_grid)
-        found = _estimate(profile, level, rng if drawing else None)
+        found = _estimate(profile, level)
         scores = [process.score(*profile.fitted(u)) for u in sorted(profile.points)]
     factor = (
         profile.factor(profile.nearest(profile.best())[len(process.bounds) :])[:, None] * factor
@@ -266,26 +260,16 @@ def _shaped(
     return rows, targets, before / (after or 1.0) / widths[:, None] * axes, center, scales
 
 
-def _estimate(
-    profile: profiles.Profile, level: float, rng: np.random.RandomState | None = None
-) -> CurvatureEstimate:
-    """Return the maximum, its interval and p-value, by χ² or by draws at 0 and at χ²'s ends."""
+def _estimate(profile: profiles.Profile, level: float) -> CurvatureEstimate:
+    """Return the maximum, its interval and p-value, by χ²."""
 
     def measured(u: float) -> tuple[float, float]:
         K = profile.curvature(u)
         return K, K * profile.mean_square(u)
 
     limit = float(stats.chi2.ppf(level, 1))
-    at_flat = profile.deviance(0.0)
-    p = float(stats.chi2.sf(at_flat, 1))
-    ends = [profile.crossing(lambda u: np.full(len(u), limit), side) for side in (-1, 1)]
-    if rng is not None and isinstance(profile, profiles.ProcessProfile):
-        far = zip(ends, profiles.ENDS, strict=True)
-        places = sorted({0.0, *(e if u is None else u for u, e in far)})
-        drawn = {u: profile.draw_deviances(u, N_DRAWS, rng) for u in places}
-        limits = [float(np.quantile(drawn[u], level, method="higher")) for u in places]
-        p = float((1 + (drawn[0.0] >= at_flat).sum()) / (1 + N_DRAWS))
-        ends = [profile.crossing(lambda u: np.interp(u, places, limits), side) for side in (-1, 1)]
+    p = float(stats.chi2.sf(profile.deviance(0.0), 1))
+    ends = [profile.crossing(limit, side) for side in (-1, 1)]
     (u, y), top = profile.curve(), profile.best()
     curve = CurvatureProfile(np.array([measured(at)[0] for at in u]), y, np.full(len(u), np.nan))
     low, high = (end if u is None else u for u, end in zip(ends, (-np.inf, np.inf), strict=True))

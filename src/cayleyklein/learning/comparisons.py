@@ -19,7 +19,6 @@ from cayleyklein.learning.objectives.comparisons import ComparisonRecipe, Compar
 from cayleyklein.learning.rows import TrainingRows
 
 PAIRS_OF_A_KIND = 1500  # at most: each is compared with each of the other kind
-STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 
 TUPLE_PARAMETERS = """Parameters
 ----------
@@ -120,11 +119,12 @@ class CurvedPairs(TupleLearner):
 
     Each similar pair should be closer than each dissimilar pair: the metric minimises the mean of
     [γ + (a² - b²)/(a² + b²)]₊ over all of them, a and b being the distances of a similar and of a
-    dissimilar pair. Distances above a threshold, which is calibrated, are called dissimilar.
+    dissimilar pair. Distances above a threshold are called dissimilar.
 
     {parameters}
     threshold_ : float
-        The distance up to which pairs are called similar.
+        The distance up to which pairs are called similar: that of the best accuracy on the pairs
+        of `fit`. You may set it, as to the best cut of :func:`sklearn.metrics.roc_curve`.
 
     Examples
     --------
@@ -140,10 +140,6 @@ class CurvedPairs(TupleLearner):
     >>> near, far = learner.decision_function([[0, 1], [0, 149]])
     >>> bool(near > far)
     True
-    >>> learner.set_threshold(0.0).predict([[0, 1]])
-    array([-1])
-    >>> learner.calibrate_threshold([[0, 1], [0, 149]], [1, -1]).predict([[0, 1]])
-    array([1])
     """
 
     name, size = "pairs", 2
@@ -198,41 +194,6 @@ class CurvedPairs(TupleLearner):
         score = self.decision_function(pairs)
         alike = as_signs(y, len(score), both=True)
         return float(roc_auc_score(alike, np.maximum(score, -np.finfo(float).max)))
-
-    def set_threshold(self, threshold: float) -> Self:
-        """Set the distance up to which pairs are called similar."""
-        check_is_fitted(self, "metric_")
-        self.threshold_ = checks.as_real(threshold, "threshold")
-        return self
-
-    def calibrate_threshold(
-        self, pairs: ArrayLike, y: ArrayLike, strategy: str = "accuracy",
-        min_rate: float | None = None, beta: float = 1.0,
-    ) -> Self:  # fmt: skip
-        """Choose the threshold on given pairs.
-
-        Parameters
-        ----------
-        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
-        y : array-like of shape (n,)
-            1 for similar and -1 for dissimilar pairs.
-        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}, default="accuracy"
-            What is best: the accuracy; the F-score of similar pairs; the rate of similar pairs
-            found while at least `min_rate` of dissimilar ones are; or the other way round.
-        min_rate : float, optional
-            For "max_tpr" and "max_tnr".
-        beta : float, default=1.0
-            For "f_beta".
-        """
-        checks.as_choice(strategy, "strategy", STRATEGIES)
-        if strategy.startswith("max") and min_rate is None:
-            raise InvalidInputError(f"strategy={strategy!r} needs min_rate, from 0 to 1.")
-        rate = 0.0 if min_rate is None else checks.as_real(min_rate, "min_rate", "[0, 1]")
-        beta = checks.as_real(beta, "beta", "[0, inf)")
-        distances = self.pair_distance(pairs)
-        alike = as_signs(y, len(distances), both=True)
-        self.threshold_ = best_threshold(distances, alike, 1.0, strategy, rate, beta)
-        return self
 
 
 class Comparer(TupleLearner):
@@ -356,27 +317,13 @@ def as_signs(y: ArrayLike | None, n: int, *, both: bool = False) -> Ints:
     return signs.astype(np.int64)
 
 
-def best_threshold(
-    distances: Any, alike: Ints, weights: Any, strategy: str = "accuracy", rate: float = 0.0,
-    beta: float = 1.0,
-) -> float:  # fmt: skip
-    """Return the best cut, half-way between two distances; 0 if none is finite."""
+def best_threshold(distances: Floats, alike: Ints, weights: Floats) -> float:
+    """Return the cut of the best accuracy, half-way between two distances; 0 if none is finite."""
     finite = np.isfinite(distances)
     values, place = np.unique(distances[finite], return_inverse=True)
     if not len(values):
         return 0.0
     cuts = np.concatenate([[values[0] - 1.0], (values[:-1] + values[1:]) / 2, values[-1:]])
-    mass = weights * (alike == [[1], [-1]])  # of similar and of dissimilar pairs
-    counts = [np.bincount(place, weights=kind) for kind in mass[:, finite]]
-    found, wrong = np.cumsum(np.pad(counts, ((0, 0), (1, 0))), axis=1)  # up to each cut
-    similar, dissimilar = mass.sum(axis=1)
-    if strategy == "accuracy":
-        merit = found - wrong
-    elif strategy == "f_beta":
-        merit = found / np.maximum(found + wrong + beta**2 * similar, np.finfo(float).tiny)
-    elif strategy == "max_tpr":
-        merit = np.where((dissimilar - wrong) / dissimilar >= rate, found, -1.0)
-    else:
-        merit = np.where(found / similar >= rate, -wrong, -np.inf)
-    best = np.flatnonzero(merit == merit.max())
+    right = np.cumsum(np.append(0.0, np.bincount(place, (weights * alike)[finite])))
+    best = np.flatnonzero(right == right.max())
     return float(cuts[best[len(best) // 2]])
