@@ -33,11 +33,10 @@ def slope(function, x, step=1e-6):
 
 
 @pytest.mark.parametrize("weights", [None, symmetric(1, 0.0)])
-@pytest.mark.parametrize("metric", [True, False])
 @pytest.mark.parametrize("shrinkage", [0.0, 0.01])
 @pytest.mark.parametrize("K", CURVATURES)
-def test_gradient_is_that_of_differences(K, shrinkage, metric, weights):
-    stress = Stress(symmetric(0, 0.3), weights, metric)
+def test_gradient_is_that_of_differences(K, shrinkage, weights):
+    stress = Stress(symmetric(0, 0.3), weights)
     v = 0.5 * np.random.default_rng(2).normal(size=(9, 2))
     _, by_v, by_K = stress(v, K, shrinkage)
     np.testing.assert_allclose(by_v, slope(lambda x: stress(x, K, shrinkage)[0], v), atol=1e-8)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _estimators as estimators
@@ -28,7 +28,6 @@ UNDETERMINED = (
     "The curvature is undetermined: flat and hyperbolic spaces fit these dissimilarities equally "
     "well. It is set to 0; pass curvature=0.0 if that is meant, or more rows."
 )
-COINCIDENT = 1e-200  # mean square of distances below which points coincide, and have no scale
 ON_DIAGONAL = 1e-10  # share of the largest δ up to which a δ of a row with itself is rounding
 LARGEST = 1e100  # bound, with its inverse, of the largest δ: squares and cubes must not overflow
 
@@ -51,10 +50,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         K, in units of one over a squared dissimilarity; 0 is scikit-learn's ``MDS``. "learned"
         goes down to K = -(16/largest δ)². Where the dissimilarities do not decide K, as those of
         three points in the plane, a warning says so and K is 0.
-    metric_mds : bool, default=True
-        False keeps only the order of the dissimilarities: d is compared with the closest numbers
-        that rise with δ (isotonic regression; equal for equal δ), by Kruskal's normalised stress.
-        That has no scale: the mean square of d is kept at that of δ.
     n_init : int or "auto", default="auto"
         Number of starts: classical scaling, and ``n_init - 1`` random ones; the lowest stress wins.
         "auto" is 4 up to 300 rows, and 1 for more, where random starts hardly ever win.
@@ -86,8 +81,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     distances_ : ndarray of shape (n, n)
         Distances between the points, on whatever part of the sphere; computed when asked for.
     stress_ : float
-        Σ ω (d - δ)² over pairs, each of which counts once; Kruskal's √(Σ ω (d - δ̂)²/Σ ω d²), with
-        the numbers δ̂ that rise with δ, for ``metric_mds=False``.
+        Σ ω (d - δ)² over pairs, each of which counts once.
     dissimilarity_matrix_ : ndarray of shape (n, n)
         δ, with NaN where missing.
     n_iter_ : int
@@ -121,7 +115,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "curvature": [Interval(Real, None, None, closed="neither"), StrOptions({"learned"})],
-        "metric_mds": ["boolean", Options(Integral, {0, 1})],
         "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -130,13 +123,12 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     }
 
     def __init__(
-        self, n_components: int = 2, *, curvature: float | str = "learned", metric_mds: bool = True,
+        self, n_components: int = 2, *, curvature: float | str = "learned",
         n_init: int | str = "auto", max_iter: int = 1000, tol: float = 1e-6,
         random_state: Any = None, metric: Any = "euclidean",
     ) -> None:  # fmt: skip
         self.n_components = n_components
         self.curvature = curvature
-        self.metric_mds = metric_mds
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -181,8 +173,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"precision have no digits left."
             )
         problem = ScalingProblem(
-            delta, known, filled, r, None if K is None else K * size**2, bool(self.metric_mds),
-            self.max_iter, self.tol, rng,
+            delta, known, filled, r, None if K is None else K * size**2, self.max_iter,
+            self.tol, rng,
         )  # fmt: skip
         with estimators.few_threads(n, n):
             few = 4 if n <= SAMPLE else 1  # the stress of few rows has more different minima
@@ -221,8 +213,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         known = (~np.isnan(target)).astype(float)
         _refuse(~known.any(axis=1), "X has no dissimilarity at all in rows {}; drop them.")
         target = np.where(known > 0, target, 0.0)
-        if self._levels is not None:
-            target = np.interp(target, *self._levels)
         found, converged = place(self._tangent, self.curvature_, target, known, self.max_iter)
         self._warn_unless(bool(converged.all()))
         return self._chart(found)
@@ -245,13 +235,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _keep(self, fit: Scaling, stress: spaces.Stress, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
-        self.stress_, self._levels = float(fit.stress * stress.total * size**2), None
-        if not stress.metric:
-            risen, kruskal, total = stress.disparities(spaces.distances(fit.v, fit.K))
-            given = stress.values * size
-            if self.curvature in ("learned", 0) and total > COINCIDENT:
-                size *= np.sqrt(stress.total / total)
-            self.stress_, self._levels = float(np.sqrt(kruskal)), (given, risen * size)
+        self.stress_ = float(fit.stress * stress.total * size**2)
         v, learned = fit.v * size, self.curvature == "learned"
         K = fit.K / size**2 if learned else float(self.curvature)
         self.curvature_, self._tangent, self.n_iter_ = float(K), v, max(1, fit.n_iter)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
-from sklearn.isotonic import isotonic_regression
 
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats
@@ -56,10 +55,7 @@ def to_stereographic(v: Floats, K: float) -> Stereographic:
 def distances(v: Floats, K: float, v_to: Floats | None = None) -> Floats:
     """Return the distances between points (n, r) and (m, r), or of all points with each other."""
     p = to_stereographic(v, K)
-    return _between(p, p if v_to is None else to_stereographic(v_to, K), K)
-
-
-def _between(p: Stereographic, q: Stereographic, K: float) -> Floats:
+    q = p if v_to is None else to_stereographic(v_to, K)
     out = np.empty((len(p.w), len(q.w)))
     step = max(1, CACHED_PAIRS // len(q.w))
     for start in range(0, len(out), step):
@@ -70,27 +66,16 @@ def _between(p: Stereographic, q: Stereographic, K: float) -> Floats:
 
 
 class Stress:
-    """Stress of points as a function of tangent coordinates and K.
+    """Stress Σ ω (d - δ)² / Σ ω δ² over pairs, as a function of tangent coordinates and K.
 
     Dissimilarities δ (n, n) are symmetric, with zeros for missing pairs; so are weights ω, which
     are 0 for missing pairs and on the diagonal, or None for 1.
-
-    Metric: Σ ω (d - δ)² / Σ ω δ² over pairs. Not metric: Kruskal's Σ ω (d - δ̂)² / Σ ω d², where
-    the disparities δ̂ are the closest numbers to d that rise with δ (equal for equal δ). They
-    minimise it, so that the gradient is that of fixed δ̂. It has no scale, so that
-    (Σ ω d² / Σ ω δ² - 1)² is added.
     """
 
-    def __init__(self, dissimilarities: Floats, weights: Floats | None, metric: bool) -> None:
-        self.target, self.weights, self.metric = dissimilarities, weights, metric
+    def __init__(self, dissimilarities: Floats, weights: Floats | None) -> None:
+        self.target, self.weights = dissimilarities, weights
         square = np.square(dissimilarities) * (1.0 if weights is None else weights)
         self.total = float(square.sum()) / 2 or 1.0
-        if not metric:
-            known = np.ones(square.shape, bool) if weights is None else weights > 0
-            self._upper = np.triu(known, 1)
-            pairs = dissimilarities[self._upper]
-            self._pair_weights = np.ones(len(pairs)) if weights is None else weights[self._upper]
-            self.values, self._levels = np.unique(pairs, return_inverse=True)
 
     def __call__(self, v: Floats, K: float, shrinkage: float = 0.0) -> tuple[float, Floats, float]:
         """Return the stress and its gradient in v and K, with c² shrunk by a share."""
@@ -99,32 +84,9 @@ class Stress:
             if not (np.isfinite(at.w).all() and np.isfinite(at.y).all()):
                 return np.inf, v, 0.0
             at = at._replace(w=np.sqrt(1 - shrinkage) * at.w)
-            if self.metric:
-                return self._expand(v, K, at, self.target, 1.0, self.total)
-            fitted = _between(at, at, K)
-            if not np.isfinite(fitted).all():
-                return np.inf, v, 0.0
-            risen, value, total = self.disparities(fitted)
-            target = np.zeros_like(fitted)
-            target[self._upper] = risen[self._levels]
-            size = total / self.total
-            own = 1 - value + 2 * (size - 1) * size
-            _, by_v, by_K = self._expand(v, K, at, target, own, total)
-            return value + (size - 1) ** 2, by_v, by_K
+            return self._expand(v, K, at)
 
-    def disparities(self, fitted: Floats) -> tuple[Floats, float, float]:
-        """Return δ̂ of the different dissimilarities, Kruskal's stress and Σ ω d² of distances."""
-        d, weights = fitted[self._upper], self._pair_weights
-        share = np.bincount(self._levels, weights)
-        mean = np.bincount(self._levels, weights * d) / share
-        risen = isotonic_regression(mean, sample_weight=share)
-        total = max(float(weights @ (d * d)), np.finfo(float).tiny)
-        return risen, float(weights @ np.square(d - risen[self._levels])) / total, total
-
-    def _expand(
-        self, v: Floats, K: float, at: Stereographic, target: Floats, own: float, total: float
-    ) -> tuple[float, Floats, float]:
-        """Return Σ ω (d - t)²/total over pairs, and the gradient of forces 2ω (own d - t)/total."""
+    def _expand(self, v: Floats, K: float, at: Stereographic) -> tuple[float, Floats, float]:
         n = len(v)
         sums, pull = np.zeros(2), np.zeros((v.shape[1] + 2, n))
         lifted = np.vstack([at.w, at.w * at.y.T])
@@ -136,7 +98,7 @@ class Stress:
             fill_sqchords(at.y[start:stop], at.w[start:stop], at.y[start:], at.w[start:], sqchord)
             d = lifts.distance_from_sqchord(sqchord, K)
             force = np.empty_like(d)
-            fill_forces(start, K, sqchord, d, target, weights, own, force, sums)
+            fill_forces(start, K, sqchord, d, self.target, weights, force, sums)
             # Σ_q f ∂d/∂c² (w_q, w_q y_q, c²) for each point of either side
             pull[:-1, start:stop] += lifted[:, start:] @ force.T
             pull[:-1, start:] += lifted[:, start:stop] @ force
@@ -144,12 +106,13 @@ class Stress:
             pull[-1, start:stop] += force.sum(axis=1)
             pull[-1, start:] += force.sum(axis=0)
             start = stop
-        pull *= 2 / total
+        pull *= 2 / self.total
         by_y = 2 * (at.w * (pull[0] * at.y.T - pull[1:-1])).T
         # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2, ∂y/∂K = ρ² b v/2, ∂w/∂K = -ρ² T w/4
         along = np.einsum("ij,ij->i", by_y, v) * at.bend - pull[-1] * at.stretch / 2
         by_v = at.stretch[:, None] * by_y + (K * along)[:, None] * v
-        return float(sums[0] / total), by_v, float(2 * sums[1] / total + along @ at.sqnorm / 2)
+        by_K = 2 * sums[1] / self.total + along @ at.sqnorm / 2
+        return float(sums[0] / self.total), by_v, float(by_K)
 
 
 @vectorised
@@ -164,8 +127,8 @@ def fill_sqchords(y_p, w_p, y_q, w_q, out):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def fill_forces(start, K, sqchord, d, target, weights, own, force, sums):  # type: ignore[no-untyped-def]
-    """Fill f ∂d/∂c², f = ω (own d - t), of the pairs of a strip right of the diagonal; 0 elsewhere.
+def fill_forces(start, K, sqchord, d, target, weights, force, sums):  # type: ignore[no-untyped-def]
+    """Fill f ∂d/∂c², f = ω (d - t), of the pairs of a strip right of the diagonal; 0 elsewhere.
 
     Add Σ ω (d - t)² and Σ f ∂d/∂K to the sums. Slopes are those of `lifts.slopes_from_sqchord`.
     """
@@ -176,8 +139,9 @@ def fill_forces(start, K, sqchord, d, target, weights, own, force, sums):  # typ
         weight = weights[start + i, start + i + 1 :] if len(weights) else ones[i + 1 :]
         force[i, : i + 1] = 0.0
         for j in range(len(goal)):
-            gap, pushed = reached[j] - goal[j], weight[j] * (own * reached[j] - goal[j])
-            value += weight[j] * gap * gap
+            gap = reached[j] - goal[j]
+            pushed = weight[j] * gap
+            value += pushed * gap
             x = K * square[j]
             slope = 0.5 / np.sqrt(square[j] * max(1 - x / 4, EPS))  # √ is 0 for antipodal points
             slope = slope if square[j] > 0 else 0.0

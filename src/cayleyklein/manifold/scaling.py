@@ -69,13 +69,12 @@ class ScalingProblem:
     filled: Floats  # δ without gaps
     r: int
     K: float | None  # None if it is learned
-    metric: bool
     max_iter: int
     tol: float
     rng: np.random.RandomState
 
     def __post_init__(self) -> None:
-        self.stress = Stress(self.delta, self.weights, self.metric)
+        self.stress = Stress(self.delta, self.weights)
         self.longest = float(self.filled.max())
 
     def curvature(self, strength: float) -> float:
@@ -273,8 +272,8 @@ class StressProfile:
         self.freedom = float(self.known.sum()) / 2 - n * r + r * (r + 1) / 2 - 1
         self.bounds = -((STRONGEST / longest) ** 2), (LARGEST_TURN * np.pi / longest) ** 2
         self._problem = ScalingProblem(
-            self.delta / longest, weights, filled / longest, r, 0.0, True, mds.max_iter,
-            mds.tol / 10, np.random.RandomState(0),
+            self.delta / longest, weights, filled / longest, r, 0.0, mds.max_iter, mds.tol / 10,
+            np.random.RandomState(0),
         )  # fmt: skip
 
     def log_likelihood(self, K: float, v: Floats) -> tuple[float, Floats]:
