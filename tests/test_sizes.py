@@ -118,9 +118,8 @@ def test_the_limit_follows_ulimit():
 
 def test_the_command_says_how_much(tmp_path, capsys, monkeypatch):
     path = tmp_path / "table.csv"
-    path.write_text("a,b\n" + "\n".join(f"{i},{i * i % 7}" for i in range(30)))
+    path.write_text("a,b\n" + "\n".join(f"{i / 2},{i * i % 7}" for i in range(30)))
     monkeypatch.setattr(validation, "memory_limit", lambda: 1e3)
-    line = ["voronoi", path, "--x", "a", "--y", "b", "--order", "9", "-o", tmp_path / "out.svg"]
-    assert main([str(word) for word in line]) == 1
-    assert "A diagram of order 9 with about 430 cells would take" in capsys.readouterr().err
+    assert main(["curvature", str(path), "-t", "b"]) == 1
+    assert "The distances between 30 and 30 rows would take" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]

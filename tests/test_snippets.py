@@ -33,7 +33,7 @@ TABLES = {"flowers.csv", "more-flowers.csv", "new-flowers.csv", "more.csv"}
 DOWNLOADS = {table.name: table for table in (ROOT / "docs" / "_static").glob("*.csv")}
 """Tables that the tutorial offers."""
 
-QUICK = {"--version", "datasets", "fit", "predict", "evaluate", "info", "neighbors", "voronoi"}
+QUICK = {"--version", "datasets", "fit", "predict", "evaluate", "info", "neighbors"}
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 

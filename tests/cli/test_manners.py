@@ -16,8 +16,8 @@ from cayleyklein.cli._app import app
 from cayleyklein.cli._console import Console
 
 COMMANDS = [
-    "fit", "predict", "evaluate", "info", "neighbors", "curvature", "voronoi", "figures",
-    "datasets", "compare", "reproduce", "explore",
+    "fit", "predict", "evaluate", "info", "neighbors", "curvature", "figures", "datasets",
+    "compare", "reproduce", "explore",
 ]  # fmt: skip
 
 

@@ -93,6 +93,7 @@ def test_neighbors_and_reasons_have_numbers(houses, command):
         (["predict", "m.ckm", "test.csv", "-o", "o.docx"], "o.docx should end in"),
         (["evaluate", "m.ckm", "test.csv", "--picture", "o.gif"], "o.gif should end in .svg"),
         (["evaluate", "m.ckm", "test.csv", "--picture", "test.csv"], "test.csv is an input"),
+        (["curvature", "test.csv", "-t", "y", "--picture", "test.csv"], "test.csv is an input"),
         (["evaluate", "m.ckm", "test.csv", "-t", "town"], "it predicts 'price'"),
         (
             ["fit", "train.csv", "-t", "town", "--task", "number", "-o", "o.ckm"],

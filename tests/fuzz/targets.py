@@ -342,10 +342,10 @@ def try_model(case):
 # -- the command ---------------------------------------------------------------------------
 
 WORDS = [
-    *("fit", "predict", "evaluate", "info", "neighbors", "voronoi", "datasets", "no-such"),
+    *("fit", "predict", "evaluate", "info", "neighbors", "curvature", "datasets", "no-such"),
     *("-o", "--output", "-t", "--target", "-k", "--neighbors", "-g", "--geometry", "--drop"),
     *("--subsample", "--seed", "--jobs", "--encoding", "--delimiter", "--proba", "--json", "-q"),
-    *("-v", "--x", "--y", "--label", "-K", "--curvature", "--order", "--help", "--version", "--"),
+    *("-v", "--picture", "--shape", "--rows", "--help", "--version", "--"),
     *("table.csv", "text.csv", "empty.csv", "model.ckm", "broken.ckm", ".", "nothing", "out.ckm"),
     *("out.csv", "out.svg", "out.parquet", "no/such/out.csv", "a", "b", "kind", "c", "y"),
     *("0", "1", "3", "-1", "1e9", "nan", "inf", "999999999999", "", "é", "flat", "elliptic", "\0"),
@@ -360,7 +360,7 @@ WORDS = [
         "--model",
     ),
     *("kernel", "neighbors", "--skip-rows", "--as", "a=category", "--level", "0.9", "--explain"),
-    *("hyperbolic", "mixed", "latin-1", ";", "-0.01", "\udcff", "--seed=-1", "--order=2", "-k2"),
+    *("hyperbolic", "mixed", "latin-1", ";", "-0.01", "\udcff", "--seed=-1", "-k2"),
 ]
 lines = st.one_of(
     st.lists(st.sampled_from(WORDS), max_size=9),
@@ -374,9 +374,6 @@ lines = st.one_of(
     ),
     st.lists(st.sampled_from(WORDS), max_size=4).map(
         lambda m: ["neighbors", "model.ckm", "table.csv", *m]
-    ),
-    st.lists(st.sampled_from(WORDS), max_size=4).map(
-        lambda m: ["voronoi", "table.csv", "--x", "a", "--y", "b", "-o", "out.svg", *m]
     ),
     st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=6),
 )

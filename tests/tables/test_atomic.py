@@ -38,7 +38,7 @@ def full_disk():
         ("new.ckm", "fit table.csv -t kind -g flat -o new.ckm"),
         ("answers.csv", "predict model.ckm long.csv --proba -o answers.csv"),
         ("answers.parquet", "predict model.ckm long.csv -o answers.parquet"),
-        ("cells.png", "voronoi table.csv --x length --y width -o cells.png"),
+        ("curve.png", "curvature table.csv -t kind --picture curve.png"),
     ],
 )
 def test_a_full_disk_keeps_the_old_file(output, command, tmp_path, full_disk, monkeypatch, capsys):

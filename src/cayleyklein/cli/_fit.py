@@ -1,6 +1,5 @@
-"""``cayleyklein fit``, ``info``, ``curvature`` and ``voronoi``."""
+"""``cayleyklein fit``, ``info`` and ``curvature``."""
 
-import sys
 import warnings
 from collections import Counter
 from enum import StrEnum
@@ -242,6 +241,8 @@ def curvature(
     from cayleyklein import tables
     from cayleyklein.curvature import estimate_curvature
 
+    if picture is not None:
+        _console.check_picture(picture, table)
     frame = tables.read_table(table, **console.reading)
     others, y, n_missing = tables.split_target(frame, target, task=task)
     console.left_out(n_missing, f"without {target!r}")
@@ -251,8 +252,7 @@ def curvature(
     if picture is not None:
         from cayleyklein.plotting import CurvatureDisplay
 
-        figure: Any = CurvatureDisplay.from_estimate(found).plot().figure_
-        figure.savefig(picture)
+        _console.save_figure(CurvatureDisplay.from_estimate(found).plot().figure_, picture)
     values: dict[str, Any] = {"verdict": found.verdict, "p_value": found.p_value}
     lines = [found.verdict]
     for name, value, ends in (
@@ -266,88 +266,3 @@ def curvature(
     about = f"{counted(found.n_rows, 'row')}, {counted(X.shape[1], 'standardised column')}"
     lines.append(f"{'from':10} {about}, {found.kind} in {target!r}")
     console.result(values | {"rows": found.n_rows, "target": found.kind}, "\n".join(lines))
-
-
-@with_console(
-    "voronoi flowers.csv --x length --y width -o cells.svg",
-    "voronoi flowers.csv --x length --y width --label species -K -0.1 -o cells.png",
-    reads=True,
-)
-def voronoi(
-    console: Console, table: _console.TableArgument,
-    x: Annotated[str, Option("--x", metavar="COLUMN", help="Horizontal axis.")],
-    y: Annotated[str, Option("--y", metavar="COLUMN", help="Vertical axis.")],
-    output: Annotated[Path, Option("-o", "--output", metavar="OUT", help="SVG, PNG or PDF.")],
-    label: Annotated[str | None, Option(metavar="COLUMN", help="Classes, for colours.")] = None,
-    curvature: Annotated[float, Option("-K", "--curvature", help="Curvature K.")] = 0.0,
-    order: Annotated[int, Option(min=1, help="Nearest rows that a cell shares.")] = 1,
-) -> None:  # fmt: skip
-    """Draw the Voronoi diagram of two columns of a table.
-
-    The points are centred and divided by the root of their mean squared distance to the centre, and
-    K is the curvature in that unit. With K < 0 they must lie in the disc of radius 1/√-K.
-    """
-    from cayleyklein._validation import require
-    from cayleyklein.diagrams import CayleyKleinVoronoi
-    from cayleyklein.plotting import VoronoiDisplay
-    from cayleyklein.tables import read_table
-
-    require("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
-    _console.check_picture(output, table)
-    names = [x, y, *([label] if label else [])]
-    text = [label] if label and label not in (x, y) else []
-    source: Any = sys.stdin.buffer if str(table) == "-" else table
-    rows = read_table(source, text=text, **console.reading)
-    points, labels, n_missing = points_of(rows, names)
-    console.left_out(n_missing, "with missing values")
-    metric = metric_for(points, curvature)
-    diagram = CayleyKleinVoronoi(points, metric, order=order, labels=labels)
-    if len(diagram.duplicates):
-        console.note(f"{len(diagram.duplicates)} points are equal to others, and share their cells")
-    figure = Figure(figsize=(6, 6), layout="constrained")
-    ax = figure.add_subplot()
-    VoronoiDisplay.from_diagram(diagram).plot(ax)
-    title = f"{metric.geometry}, K = {metric.curvature:g}"
-    ax.set(xlabel=x, ylabel=y, title=title + (f", order {order}" if order > 1 else ""))
-    _console.save_figure(figure, output)
-    n_cells = len(diagram.cell_generators)
-    values = {"output": str(output), "points": len(points), "cells": n_cells}
-    console.written(values, f"{output}: {n_cells} cells of {len(points)} points")
-
-
-def points_of(rows: Any, names: list[str]) -> tuple[Any, Any, int]:
-    import numpy as np
-
-    from cayleyklein.columns.uses import check_name
-
-    for name in names:
-        check_name(name, rows)
-    for name in names[:2]:
-        if rows[name].dtype.kind != "f":
-            raise InvalidInputError(f"Column {name!r} holds text; a diagram needs two of numbers.")
-    complete = rows[names].notna().all(axis=1) & np.isfinite(rows[names[:2]]).all(axis=1)
-    kept = rows[complete]
-    if len(kept) < 2:
-        raise InvalidInputError(f"{len(kept)} rows have both values; a diagram needs two or more.")
-    labels = kept[names[2]].astype("str").to_numpy(dtype=object) if len(names) > 2 else None
-    return kept[names[:2]].to_numpy(dtype=np.float64), labels, int((~complete).sum())
-
-
-def metric_for(points: Any, K: float) -> Any:
-    """Return the round metric of curvature K, in the unit of the spread of the points."""
-    import numpy as np
-
-    from cayleyklein.metrics import CurvedMetric
-
-    center = points.mean(axis=0)
-    sqdist = ((points - center) ** 2).sum(axis=1)
-    unit = np.sqrt(sqdist.mean())
-    if unit == 0:
-        raise InvalidInputError("All points are the same; a diagram needs two different ones.")
-    farthest = float(sqdist.max() / unit**2)
-    if K * farthest <= -1:
-        said = f"With K = {K:g} some points lie outside the hyperbolic disc"
-        raise InvalidInputError(f"{said}; the farthest needs K > {-1 / farthest:.3g}.")
-    return CurvedMetric(factor=np.eye(2) / unit, center=center, curvature=K)
