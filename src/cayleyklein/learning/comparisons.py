@@ -317,7 +317,7 @@ def as_signs(y: ArrayLike | None, n: int, *, both: bool = False) -> Ints:
     return signs.astype(np.int64)
 
 
-def best_threshold(distances: Floats, alike: Ints, weights: Floats) -> float:
+def best_threshold(distances: AnyFloats, alike: Ints, weights: Floats) -> float:
     """Return the cut of the best accuracy, half-way between two distances; 0 if none is finite."""
     finite = np.isfinite(distances)
     values, place = np.unique(distances[finite], return_inverse=True)
