@@ -5,6 +5,7 @@ and columns are named, and every error is a :class:`~cayleyklein.exceptions.Cayl
 """
 
 import functools
+import inspect
 import operator
 import sys
 import threading
@@ -33,7 +34,21 @@ except ImportError:
     CallbackSupportMixin = object
 
 
-class CallbackSupport(CallbackSupportMixin):
+class SharedTexts:
+    """Base of classes whose docstrings share paragraphs: {name} there becomes `_texts[name]`."""
+
+    _texts: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        doc = inspect.cleandoc(cls.__doc__ or "")
+        for base in cls.__mro__:
+            for name, text in vars(base).get("_texts", {}).items():
+                doc = doc.replace(f"{{{name}}}", text)
+        cls.__doc__ = doc or None
+
+
+class CallbackSupport(SharedTexts, CallbackSupportMixin):
     """Base of estimators whose fit tells scikit-learn's callbacks, where it has them."""
 
 

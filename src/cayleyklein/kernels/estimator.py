@@ -107,11 +107,41 @@ class KernelExplanation:
         return "\n".join(lines)
 
 
+KERNEL_TEXTS = {
+    "machines": """{metric}
+columns : {"auto", "standardised", "ranks"}, default="auto"
+    Columns in units of their standard deviations, or as normal scores of their ranks, at most 3
+    either way, which suits heavy tails. "auto" takes ranks where held-out rows do better.
+gamma, ridge : float, optional
+    γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
+    of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.""",
+    "n_landmarks": """n_landmarks : int or "auto", default="auto"
+    Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
+    2,000, the fewer the more rows, so that a machine takes some seconds.""",
+    "sampling": """subsample : int, float, "auto" or None, default="auto"
+    Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
+    from all up to 2,500 rows, beyond from a sample that grows while held-out rows gain. None
+    takes all rows.
+random_state : int, RandomState or None, default=None
+    Draws held-out rows, landmarks, and what learning draws.
+{watching}""",
+    "added": """part_weights_, part_shares_ : dict of float
+    The weight of each part that counts, and its share in the spread of the scores.
+metric_ : CurvedMetric, MixedMetric, ProductMetric or None
+    The metric, of ranks where ``columns_`` is "ranks"; None where no part needs one.
+{learner_}
+columns_ : {"standardised", "ranks"}
+selection_ : Selection
+    How each part did alone, and all together, on held-out rows.""",
+}
+
+
 class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     """Base of the kernel classifier and the kernel regressor."""
 
     outside = "extend"  # queries outside a hyperbolic domain have the kernel 0
     _few_levels = 8
+    _texts: ClassVar = KERNEL_TEXTS
     _sum: FittedSum
     _task: Any  # LabelSum or NumberSum
     _voters_kind: ClassVar[Any]  # CurvedKNeighborsClassifier or CurvedKNeighborsRegressor

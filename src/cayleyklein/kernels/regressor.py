@@ -36,54 +36,22 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         Learns the metric, such as ``CurvedMLKR(n_components=2)``: cloned and fitted, also without
         the rows of each fold. One fitted before is used as it is inside scikit-learn's
         ``FrozenEstimator``.
-    metric : CurvedMetric, MixedMetric or ProductMetric, optional
-        A ready-made metric; nothing is learned then.
-    columns : {"auto", "standardised", "ranks"}, default="auto"
-        Columns in units of their standard deviations, or as normal scores of their ranks, at most 3
-        either way, which suits heavy tails. "auto" takes ranks where held-out rows do better.
-    gamma, ridge : float, optional
-        γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
-        of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.
+    {machines}
     n_neighbors : int or "auto", default="auto"
         Neighbours that are averaged. "auto": as many as have the least squared error on held-out
         rows.
-    n_landmarks : int or "auto", default="auto"
-        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
-        2,000, the fewer the more rows, so that a machine takes some seconds.
-    subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
-        from all up to 2,500 rows, beyond from a sample that grows while held-out rows gain. None
-        takes all rows.
-    random_state : int, RandomState or None, default=None
-        Draws held-out rows, landmarks, and what learning draws.
-    callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration of the fit that makes the metric; a
-        true answer stops it, and leaves a usable metric.
-    verbose : bool, default=False
-        Write a line for each of these iterations to standard error.
-    n_jobs : int, optional
-        Number of threads of a search; the answer does not depend on it.
+    {n_landmarks}
+    {sampling}
 
     Attributes
     ----------
-    part_weights_, part_shares_ : dict of float
-        The weight of each part that counts, and its share in the spread of the scores.
-    metric_ : CurvedMetric, MixedMetric, ProductMetric or None
-        The metric, of ranks where ``columns_`` is "ranks"; None where no part needs one.
-    learner_ : estimator or None
-        The fitted learner; None with a ready-made metric.
-    columns_ : {"standardised", "ranks"}
-    selection_ : Selection
-        How each part did alone, and all together, on held-out rows.
+    {added}
     n_neighbors_ : dict of int
         Neighbours that are averaged, by part.
     log_marginal_likelihood_ : float
         Of the standardised targets as Gaussian processes with the covariance of the first kernel
         part, their variance the best; NaN with landmarks, or without a kernel part.
-    n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
-    encoder_ : TableEncoder, Gaps or None
-        How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
+    {fitted}
 
     Notes
     -----

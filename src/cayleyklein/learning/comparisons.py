@@ -47,7 +47,7 @@ class TupleLearner(MetricLearner):
     margin: float
     preprocessor: Any
 
-    _texts: ClassVar = {"parameters": TUPLE_PARAMETERS, **MetricLearner._texts}
+    _texts: ClassVar = {"parameters": TUPLE_PARAMETERS}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MetricLearner._shared_constraints,
         "geometry": [StrOptions({"flat", "elliptic", "hyperbolic", "learned"})],

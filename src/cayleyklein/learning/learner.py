@@ -1,6 +1,5 @@
 """Bases of the learners: what all do with their metric, and how those from rows fit."""
 
-import inspect
 import sys
 from collections.abc import Callable
 from numbers import Integral
@@ -84,7 +83,7 @@ class MetricLearner(
     verbose: bool
     metric_: Metric
 
-    _texts: ClassVar[dict[str, str]] = {"watching": WATCHING, "attributes": ATTRIBUTES}
+    _texts: ClassVar = {"watching": WATCHING, "attributes": ATTRIBUTES}
     _shared_constraints: ClassVar[dict[str, list[Any]]] = {
         "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -93,14 +92,6 @@ class MetricLearner(
         "callback": [callable, None],
         "verbose": ["verbose", "boolean"],
     }  # fmt: skip
-
-    def __init_subclass__(cls) -> None:
-        """Put texts that learners share into their docstrings."""
-        super().__init_subclass__()
-        doc = inspect.cleandoc(cls.__doc__ or "")
-        for name, text in cls._texts.items():
-            doc = doc.replace(f"{{{name}}}", text)
-        cls.__doc__ = doc
 
     def transform(self, X: ArrayLike) -> AnyFloats:
         """Map rows to coordinates for methods that know Euclidean distances only.

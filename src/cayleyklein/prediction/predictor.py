@@ -27,10 +27,33 @@ from cayleyklein.prediction.votes import LabelVotes, NumberMeans, Weights, candi
 MOST_MEASURED = 4  # rows over those wanted, up to which measuring all is quicker than a search
 
 
+NEIGHBOR_TEXTS = {
+    "searching": """subsample : int, float, "auto" or None, default="auto"
+    Rows to learn the metric from, or their share; all rows vote. "auto" takes at most 10,000
+    for a single geometry; for "auto" and "product" the sample doubles from 8,000 rows on until
+    held-out rows show no gain (``selection_.stages``). None takes all rows.
+algorithm : {"auto", "brute", "tree"}, default="auto"
+    How neighbours are searched: "auto" (probes the fitted rows), "brute" or "tree" (k-d tree).
+outside : {"extend", "raise"}, default="extend"
+    Queries outside a hyperbolic domain: "extend" ranks the fitted rows for them, all infinitely
+    far; "raise" is an error that names them.
+random_state : int, RandomState or None, default=None
+    Draws held-out rows, and what learning draws.
+{watching}""",
+    "learned": """{learner_}
+selection_ : Selection or None
+    What was tried on held-out rows, what was chosen and why; None with a learner or a metric of
+    one's own.
+algorithm_used_ : str
+{fitted}""",
+}
+
+
 class NeighborPredictor(Predicting, NeighborMethods):
     """Base of the predictors by neighbours: points vote, and `kneighbors` finds rows."""
 
     weights: Weights
+    _texts: ClassVar = NEIGHBOR_TEXTS
     _table: Any  # LabelVotes or NumberMeans
     _all_rows: SearchIndex | None = None  # made when it is asked for; None where rows are points
     _neighbor_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -35,46 +35,19 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     learner : estimator, optional
         Learns the metric, such as ``CurvedMLKR(n_components=2)``: cloned and fitted. One fitted
         before is used as it is inside scikit-learn's ``FrozenEstimator``.
-    metric : CurvedMetric, MixedMetric or ProductMetric, optional
-        A ready-made metric; nothing is learned then.
+    {metric}
     weights : {"linear", "uniform", "distance"} or callable, default="linear"
         What each neighbour counts in the mean: 1 - d_i/d_{k+1}, 1, 1/d_i, or what a function makes
         of the distances (m, k). All neighbours of a query outside a hyperbolic domain are
         infinitely far, and count the same.
-    subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share; all rows vote. "auto" takes at most 10,000
-        for a single geometry; for "auto" and "product" the sample doubles from 8,000 rows on until
-        held-out rows show no gain (``selection_.stages``). None takes all rows.
-    algorithm : {"auto", "brute", "tree"}, default="auto"
-        How neighbours are searched: "auto" (probes the fitted rows), "brute" or "tree" (k-d tree).
-    outside : {"extend", "raise"}, default="extend"
-        Queries outside a hyperbolic domain: "extend" ranks the fitted rows for them, all infinitely
-        far; "raise" is an error that names them.
-    random_state : int, RandomState or None, default=None
-        Draws held-out rows, and what learning draws.
-    callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration of the fits that make the metric; a
-        true answer stops them, and leaves a usable metric.
-    verbose : bool, default=False
-        Write a line for each iteration to standard error.
-    n_jobs : int, optional
-        Number of threads of a search; the answer does not depend on it.
+    {searching}
 
     Attributes
     ----------
     metric_ : CurvedMetric, MixedMetric or ProductMetric
     n_neighbors_ : int
         Neighbours that are averaged.
-    learner_ : estimator or None
-        The fitted learner; None with a ready-made metric.
-    selection_ : Selection or None
-        What was tried on held-out rows, what was chosen and why; None with a learner or a metric of
-        one's own.
-    algorithm_used_ : str
-    n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
-    encoder_ : TableEncoder, Gaps or None
-        How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
+    {learned}
 
     Examples
     --------

@@ -45,11 +45,33 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 
 
+PREDICTOR_TEXTS = {
+    "metric": """metric : CurvedMetric, MixedMetric or ProductMetric, optional
+    A ready-made metric; nothing is learned then.""",
+    "class_weight": """class_weight : dict, "balanced" or None, default=None
+    Factors of the rows' weights by class. "balanced" gives all classes the same weight.""",
+    "watching": """callback : callable or None, default=None
+    Called with a :class:`Progress` after each iteration of the fits that make the metric; a
+    true answer stops them, and leaves a usable metric.
+verbose : bool, default=False
+    Write a line for each iteration to standard error.
+n_jobs : int, optional
+    Number of threads of a search; the answer does not depend on it.""",
+    "learner_": """learner_ : estimator or None
+    The fitted learner; None with a ready-made metric.""",
+    "fitted": """n_samples_fit_, n_features_in_ : int
+feature_names_in_ : ndarray of shape (d,), where the columns of X have names
+encoder_ : TableEncoder, Gaps or None
+    How text, categories, dates and gaps of X became numbers; None for numbers without gaps.""",
+}
+
+
 class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     """Mixin of all predictors: reading rows, judging and explaining answers."""
 
     learner: Any
     n_features_in_: int
+    _texts: ClassVar = PREDICTOR_TEXTS
     _given: GivenRows
     _numeric: ClassVar[bool]
     _learner_kind: ClassVar[type[RowLearner]]

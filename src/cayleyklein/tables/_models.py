@@ -10,7 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import check_numbers, encode_classes, naming, restore_on_error
+from cayleyklein._estimators import (
+    SharedTexts,
+    check_numbers,
+    encode_classes,
+    naming,
+    restore_on_error,
+)
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, require
@@ -41,10 +47,41 @@ class NumberExplanation(Explanation):
         return "\n".join([f"{self.prediction:.6g}", *lines])
 
 
-class TablePredictor(EstimatorCard):
+TABLE_TEXTS = {
+    "encoding": """max_categories : int, default=20
+    Most encoded columns of one column of categories; the rarest share one.
+kinds : mapping of str to str, optional
+    Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
+drop : collection of str, default=()
+    Columns to leave out.
+subsample : int, float, "auto" or None, default="auto"
+    Rows to learn the metric from, or their share, drawn at random; "auto" takes as many as
+    held-out rows gain from, None all. All rows are neighbours.
+random_state : int or None, default=0
+    Seed of the held-out rows, the start and the drawn rows.
+n_jobs : int or None, default=None
+    Number of threads that search neighbours; -1 for all cores.
+callback : callable or None, default=None
+    Called with a :class:`cayleyklein.learning.Progress` each iteration; true stops. Not saved.""",
+    "learned": """metric_ : CurvedMetric, MixedMetric or ProductMetric
+    On the encoded columns.
+learned_ : dict
+    "geometry" of the metric, "curvatures" and "weights" of its parts, "n_iter", "n_rows" of
+    "n_distinct" that taught it, "selection" (what held-out rows tried) and what was "chosen".
+row_numbers_ : ndarray of int
+    Row of each neighbour in the fitted table: its index, or its position, from 0.
+encoder_ : TableEncoder
+n_features_in_ : int
+feature_names_in_ : ndarray of str
+    Only where the columns of X have names.""",
+}
+
+
+class TablePredictor(SharedTexts, EstimatorCard):
     """Base of the predictors of tables, before BaseEstimator."""
 
     task: ClassVar[str]
+    _texts: ClassVar = TABLE_TEXTS
     _neighbors: ClassVar[Any]  # what predicts from encoded rows
     _kernel: ClassVar[Any]
     encoder_: TableEncoder
@@ -256,40 +293,16 @@ default="auto"
         Weight of a vote: 1 ("uniform"), 1/d_i ("distance"), 1 - d_i/d_{k+1} ("linear"), or that
         with distances divided by the root of each row's distance to its fifth nearest ("local",
         "auto").
-    max_categories : int, default=20
-        Most encoded columns of one column of categories; the rarest share one.
-    kinds : mapping of str to str, optional
-        Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
-    drop : collection of str, default=()
-        Columns to leave out.
-    subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share, drawn at random; "auto" takes as many as
-        held-out rows gain from, None all. All rows are neighbours.
-    random_state : int or None, default=0
-        Seed of the held-out rows, the start and the drawn rows.
-    n_jobs : int or None, default=None
-        Number of threads that search neighbours; -1 for all cores.
-    callback : callable or None, default=None
-        Called with a :class:`cayleyklein.learning.Progress` each iteration; true stops. Not saved.
+    {encoding}
 
     Attributes
     ----------
     classes_ : ndarray
     targets_ : ndarray of shape (n,)
         Class of each fitted row.
-    encoder_ : TableEncoder
     estimator_ : CurvedKNeighborsClassifier or CurvedKernelClassifier
         Predicts from the encoded rows.
-    metric_ : CurvedMetric, MixedMetric or ProductMetric
-        On the encoded columns.
-    learned_ : dict
-        "geometry" of the metric, "curvatures" and "weights" of its parts, "n_iter", "n_rows" of
-        "n_distinct" that taught it, "selection" (what held-out rows tried) and what was "chosen".
-    row_numbers_ : ndarray of int
-        Row of each neighbour in the fitted table: its index, or its position, from 0.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only where the columns of X have names.
+    {learned}
 
     Examples
     --------
@@ -333,29 +346,15 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
         Weight in the mean: 1, 1/d_i ("distance") or 1 - d_i/d_{k+1} ("linear", "auto").
-    max_categories : int, default=20
-        Largest number of encoded columns of one column of categories.
-    kinds : mapping of str to str, optional
-        Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
-    drop : collection of str, default=()
-        Columns to leave out.
-    subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share; "auto" as many as help, None all.
-    random_state : int or None, default=0
-        Seed of the held-out rows, the start and the drawn rows.
-    n_jobs : int or None, default=None
-        Number of threads that search neighbours; -1 for all cores.
-    callback : callable or None, default=None
-        Called after each iteration; a true answer stops the learner. Not saved.
+    {encoding}
 
     Attributes
     ----------
     targets_ : ndarray of shape (n,)
         Number of each fitted row.
-    encoder_, metric_, learned_, row_numbers_, n_features_in_, feature_names_in_
-        As those of :class:`TableClassifier`.
     estimator_ : CurvedKNeighborsRegressor or CurvedKernelRegressor
         Predicts from the encoded rows.
+    {learned}
 
     Examples
     --------
