@@ -49,7 +49,7 @@ CALLS = {
     }),
     "from_chart": Call(g.from_chart, {"y": in_chart, "chart": choice("klein"), "sign": sign}),
     "hilbert_distance": Call(g.hilbert_distance, {"body": thing(ELLIPSOID), **pq}),
-    "hyperplane_angle": Call(g.hyperplane_angle, {"dual": form, **lm, "signed": fixed(False)}),
+    "hyperplane_angle": Call(g.hyperplane_angle, {"dual": form, **lm}),
     "hyperplane_measure": Call(g.hyperplane_measure, {"dual": form, **lm, "unit": real(0.5)}),
     "line_intersections": Call(g.line_intersections, {"A": form, **anywhere}),
     "measure": Call(g.measure, {"A": form, **anywhere, "unit": real(-0.5)}),

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.bad_input import Call, calls, check, choice, count, fixed, points, real, rows, thing
+from tests.bad_input import Call, calls, check, choice, count, points, real, rows, thing
 from tests.small import (
     DISC,
     FLAT,
@@ -44,7 +44,7 @@ CALLS = {
     ),
     "CurvedMetric.__call__": Call(DISC.__call__, one_pair),
     "CurvedMetric.angle": Call(DISC.angle, {
-        "first": points(LINES), "second": points(MORE_LINES), "signed": fixed(False),
+        "first": points(LINES), "second": points(MORE_LINES),
     }),
     "CurvedMetric.bisector": Call(DISC.bisector, pq),
     "CurvedMetric.exp": Call(DISC.exp, {"x": inside(P), "v": points((Q - P) / 2)}),

@@ -31,7 +31,8 @@ def stats_limit():
 
 def test_dissimilarities_have_no_score():
     D = draws.dissimilarities(X[:20], 0.0, 0)
-    display = CurvatureDisplay.from_data(D, dissimilarity="precomputed", random_state=0)
+    found = estimate_curvature(D, dissimilarity="precomputed", random_state=0)
+    display = CurvatureDisplay.from_estimate(found)
     _, ax = plt.subplots()
     ax.set_title("mine")
     assert display.plot(ax).score_ax_ is None

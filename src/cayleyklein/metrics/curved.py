@@ -215,19 +215,16 @@ class CurvedMetric(CurvedSpace, MetricBase):
         """
         return means.geometric_median(X, weights, self)
 
-    def angle(self, first: Planes, second: Planes, *, signed: bool = False) -> AnyFloats:
-        """Return the angle between hyperplanes (normal, offset) by the dual absolute.
+    def angle(self, first: Planes, second: Planes) -> AnyFloats:
+        """Return the acute angle between hyperplanes (normal, offset) by the dual absolute.
 
         Parameters
         ----------
         first, second : Hyperplane or array-like of shape (..., d + 1)
             Hyperplanes, or homogeneous vectors (normal, offset).
-        signed : bool, default=False
-            In the plane only: the angle from first to second in (-π/2, π/2]. Otherwise the acute
-            angle in [0, π/2].
         """
         a, b = (h.homogeneous if isinstance(h, geometry.Hyperplane) else h for h in (first, second))
-        return angles.metric_angle(a, b, self, signed=signed, names=("first", "second"))
+        return angles.metric_angle(a, b, self, ("first", "second"))
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x between the geodesics to p and to q, in [0, π]."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, expect
-from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
+from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.plotting import outlines, shapes
 
@@ -28,9 +28,10 @@ class CurvatureDisplay:
     Examples
     --------
     >>> import numpy as np
+    >>> from cayleyklein import estimate_curvature
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
-    >>> display = CurvatureDisplay.from_data(X, np.hypot(*X.T))
-    >>> figure = CurvatureDisplay.from_estimate(display.estimate).plot().figure_
+    >>> found = estimate_curvature(X, np.hypot(*X.T))
+    >>> figure = CurvatureDisplay.from_estimate(found).plot().figure_
     """
 
     estimate: CurvatureEstimate
@@ -40,11 +41,6 @@ class CurvatureDisplay:
         """Show what :func:`~cayleyklein.estimate_curvature` found."""
         expect(isinstance(estimate, CurvatureEstimate), "estimate", estimate, "a CurvatureEstimate")
         return cls(estimate=estimate)
-
-    @classmethod
-    def from_data(cls, X: ArrayLike, y: ArrayLike | None = None, **options: Any) -> Self:
-        """Estimate the curvature of data, as by :func:`~cayleyklein.estimate_curvature`."""
-        return cls(estimate=estimate_curvature(X, y, **options))
 
     def plot(self, ax: shapes.Axes | None = None, **options: Any) -> Self:
         """Draw the profile, in new axes by default, with options of ``Axes.plot``."""

@@ -98,10 +98,8 @@ def hyperplane_measure(
     return _measure_of(values, unit, dual, l, m)
 
 
-def hyperplane_angle(
-    dual: ArrayLike, l: ArrayLike, m: ArrayLike, *, signed: bool = False
-) -> AnyFloats:
-    """Return the angles (...) between hyperplanes that meet inside the domain (paper §2.1).
+def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> AnyFloats:
+    """Return the acute angles (...) between hyperplanes that meet inside the domain (paper §2.1).
 
     Raises NotRepresentableError where they meet on or outside the absolute (but parallels of a
     singular dual, as the Euclidean one, are at angle 0), and where the angle is lost in the
@@ -112,24 +110,21 @@ def hyperplane_angle(
     dual : array-like of shape (d + 1, d + 1), A^Δ, for example :attr:`Absolute.dual`
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
-    signed : bool, default=False
-        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first axis to
-        the second, additive modulo π at a point. Otherwise the acute angle in [0, π/2].
 
     Examples
     --------
     >>> euclidean, disc = np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 1.0, -1.0])
-    >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3], signed=True)))
-    -45.0
+    >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3])))
+    45.0
     >>> round(float(np.degrees(hyperplane_angle(disc, [2, 0, -1], [0, 2, -1]))), 6)  # x = y = 1/2
     70.528779
     """
     planes = form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
-    return _angle(*planes, signed).astype(checks.float_dtype(dual, l, m))[()]
+    return _angle(*planes).astype(checks.float_dtype(dual, l, m))[()]
 
 
 def metric_angle(
-    l: ArrayLike, m: ArrayLike, metric: CurvedSpace, *, signed: bool, names: tuple[str, str]
+    l: ArrayLike, m: ArrayLike, metric: CurvedSpace, names: tuple[str, str]
 ) -> AnyFloats:
     """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
 
@@ -137,8 +132,6 @@ def metric_angle(
     """
     d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
     dtype = checks.float_dtype(l, m)
-    if np.linalg.det(inverse) < 0:  # keep the sense of rotation
-        inverse = inverse * np.append(np.ones(d - 1), -1.0)
     dual = np.diag(np.append(np.ones(d), np.sign(K)))
     given = dict(zip(names, (l, m), strict=True))
     _, l, m = form_and_pair("dual", dual, homogeneous=True, **given)
@@ -153,12 +146,10 @@ def metric_angle(
         return np.concatenate([normal @ inverse, last[..., None]], axis=-1)
 
     with checks.about(" and ".join(names)):
-        return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
+        return _angle(dual, move(l), move(m)).astype(dtype)[()]
 
 
-def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:
-    checks.expect(len(form) == 3 or not signed, "signed", signed, f"False: only lines in the plane "
-                  f"are oriented, and the dual is of dimension {len(form) - 1}")  # fmt: skip
+def _angle(form: Floats, l: Floats, m: Floats) -> Floats:
     (s_ll, s_mm, s_lm, D), noise, same = _pencil(form, l, m)
     bad, parallel = (s_ll == 0) | (s_mm == 0) | (D > 0), (D == 0) & ~same
     sizes = np.abs(np.linalg.eigvalsh(form))
@@ -171,18 +162,7 @@ def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:
     refuse_at(bad, "The hyperplanes l and m have no real angle", ": they meet on or outside the "
               "absolute (or one of them is tangent to it). Use hyperplane_measure for the complex "
               "measure.", NotRepresentableError)  # fmt: skip
-    sine, cosine = np.sqrt(np.abs(D)), np.abs(s_lm)
-    if not signed:
-        return np.asarray(np.arctan2(sine, cosine))
-    # the point l × m is oriented by the last of its coordinates that is not 0
-    following, previous = [1, 2, 0], [2, 0, 1]
-    left, right = l[..., following] * m[..., previous], l[..., previous] * m[..., following]
-    point = np.where(np.abs(left - right) <= 4 * EPSILON * np.abs(left), 0.0, left - right)
-    x, y, w = np.moveaxis(np.sign(point), -1, 0)
-    turn = np.where(w != 0, w, np.where(y != 0, y, x)) * np.sign(s_lm * s_ll)
-    angle = np.arctan2(np.where(turn < 0, -sine, sine), cosine)
-    # A right angle has no sign; -0.0 becomes 0.0.
-    return np.where(angle <= -np.pi / 2, np.pi / 2, angle + 0.0)
+    return np.asarray(np.arctan2(np.sqrt(np.abs(D)), np.abs(s_lm)))
 
 
 def _measure_of(values: tuple[Floats, ...], unit: complex, *given: ArrayLike) -> AnyComplexes:
