@@ -1,17 +1,13 @@
 """Work that joblib spreads over a cluster."""
 
-import json
-
 import numpy as np
-import pytest
 from joblib import parallel_config
 from sklearn.model_selection import GridSearchCV
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedNeighbors
 from cayleyklein._estimators import as_jobs
-from cayleyklein.cli import main
 from cayleyklein.datasets import load_wine
-from cayleyklein.experiments import Protocol, reproduce
+from cayleyklein.experiments import Protocol, compare, reproduce
 
 
 def test_model_selection_gives_the_same(client):
@@ -37,18 +33,17 @@ def test_threads_are_those_of_this_process(client):
         assert as_jobs(None) == 2
 
 
-def test_reproduce_over_a_cluster_stores_the_cells_here(cluster, tmp_path, monkeypatch, capsys):
-    def small(output, **options):
-        return reproduce(output, **options, methods=["knn"])
+def test_reproduce_over_a_cluster_stores_the_cells_here(client, tmp_path):
+    protocol = Protocol("short", repetitions=2, folds=2)
 
-    monkeypatch.setattr("cayleyklein.experiments.QUICK", Protocol("short", repetitions=2, folds=2))
-    monkeypatch.setattr("cayleyklein.experiments.reproduce", small)
-    monkeypatch.chdir(tmp_path)
-    common = ["reproduce", "--table", "mixed", "--json"]
-    assert main([*common, "-o", "here", "-j", "1"]) == 0
-    here = json.loads(capsys.readouterr().out)
-    assert main([*common, "-o", "there", "--dask", cluster.scheduler_address]) == 0
-    there = json.loads(capsys.readouterr().out)
+    def run(where, **options):
+        return reproduce(
+            where, tables=["mixed"], protocol=protocol, methods=["knn"], **options
+        ).to_dict()
+
+    here = run(tmp_path / "here", n_jobs=1)
+    with parallel_config("dask"):
+        there = run(tmp_path / "there", n_jobs=-1)
 
     def accuracies(found):
         return [[o["accuracy"] for o in cell["outcomes"]] for cell in found["cells"]]
@@ -58,18 +53,10 @@ def test_reproduce_over_a_cluster_stores_the_cells_here(cluster, tmp_path, monke
     assert {path.name for path in (tmp_path / "there" / "cells-short").iterdir()} == names
 
 
-def test_compare_takes_a_cluster(cluster, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    options = ["--splits", "2", "--test-size", "0.8", "--no-report", "--json"]
-    assert main(["compare", "wine", *options, "--dask", cluster.scheduler_address]) == 0
-    assert json.loads(capsys.readouterr().out)["report"] is None
-
-
-@pytest.mark.parametrize("command", ["reproduce", "compare"])
-def test_no_scheduler_is_one_line(command, monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cayleyklein.cli._experiments.LONGEST_CONNECT", "100 ms")
-    assert main([command, "--dask", "tcp://127.0.0.1:9"]) == 1
-    error = capsys.readouterr().err
-    assert "No Dask scheduler answers at tcp://127.0.0.1:9" in error
-    assert "Traceback" not in error
+def test_compare_takes_a_cluster(client):
+    options = {"methods": ["knn", "flat"], "n_splits": 2, "test_size": 0.8}
+    here = compare("wine", n_jobs=1, **options)
+    with parallel_config("dask"):
+        there = compare("wine", n_jobs=-1, **options)
+    for method in options["methods"]:
+        assert there["wine", method]["accuracy"] == here["wine", method]["accuracy"]

@@ -4,8 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,15 +13,13 @@ from typer import Argument, Option
 
 from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, TaskChoice, printable, with_console
-from cayleyklein.exceptions import CayleyKleinError, ClusterError, InvalidInputError
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 if TYPE_CHECKING:
     from cayleyklein.experiments.page import ReportTable
 
 JOBS_HELP = "Processes; -1 for one a core."
 Processes = Annotated[int, Option("-j", "--jobs", help=JOBS_HELP, callback=_console.not_zero)]
-DASK_HELP = "A Dask scheduler to use instead of processes; its workers need cayleyklein too."
-Dask = Annotated[str | None, Option("--dask", metavar="ADDRESS", help=DASK_HELP)]
 DATA_HELP = (
     "Names from `cayleyklein datasets`, or files: CSV, TSV, JSON, Excel or Parquet, with names of "
     "columns."
@@ -55,7 +52,7 @@ def compare_data(
     ] = None,
     splits: Annotated[int, Option(help="Splits; more show smaller differences.")] = 5,
     test_size: Annotated[float, Option(help="Share of the rows that are tested.")] = 0.2,
-    jobs: Processes = -1, dask: Dask = None,
+    jobs: Processes = -1,
     output: Annotated[
         Path, Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),
@@ -83,7 +80,7 @@ def compare_data(
         output.parent.mkdir(parents=True, exist_ok=True)
         atomic.check_writable(output)
     chosen: dict[str, Any] = {"data": data} if data else {}
-    with cluster_at(dask), console.progress("comparing") as show:
+    with console.progress("comparing") as show:
         found = experiments.compare(
             **chosen, **console.reading, target=target, task=task.value, drop=drop or [],
             n_neighbors=neighbors, n_splits=splits, test_size=test_size, n_jobs=jobs, progress=show,
@@ -98,7 +95,6 @@ def compare_data(
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 
-LONGEST_CONNECT = "10 s"
 WANTED_HELP = (
     "exp: elliptic, hyperbolic and flat at k = 1, 3, 5, 11; targets: the same with k target "
     "neighbours and votes of 3; mixed: these and the mixed metric at k = 3, and sonar."
@@ -109,7 +105,6 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
 @with_console(
     "reproduce",
     "reproduce --full --figures -o paper",
-    "reproduce --full --dask tcp://scheduler:8786",
 )
 def reproduce_tables(
     console: Console,
@@ -120,7 +115,6 @@ def reproduce_tables(
         Path, Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
     ] = Path("reproduction"),
     jobs: Processes = -1,
-    dask: Dask = None,
 ) -> None:
     """Compute the paper's two tables by its protocol, next to the paper's own numbers.
 
@@ -151,7 +145,7 @@ def reproduce_tables(
     protocol = experiments.FULL if full else experiments.QUICK
     output.mkdir(parents=True, exist_ok=True)
     try:
-        with cluster_at(dask), console.progress("computing cells") as show:
+        with console.progress("computing cells") as show:
             found = experiments.reproduce(
                 output, tables=tables, protocol=protocol, n_jobs=jobs, progress=show
             )
@@ -181,27 +175,6 @@ def datasets(console: Console) -> None:
     table = _console.columns_of_text(found, columns=keys[:4])
     sources = "\n".join(f"{entry['name']}: {entry['source']}" for entry in found)
     console.result({"datasets": found}, f"{table}\n\n{sources}")
-
-
-@contextmanager
-def cluster_at(address: str | None) -> Iterator[None]:
-    if address is None:
-        yield
-        return
-    from joblib import parallel_config
-
-    from cayleyklein._distributed import clear_cluster_errors
-    from cayleyklein._validation import require
-
-    distributed = require("distributed", "scale")
-    try:
-        client = distributed.Client(address, timeout=LONGEST_CONNECT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        advice = "start one by `dask scheduler`, and `dask worker ADDRESS` on every machine"
-        said = f"No Dask scheduler answers at {address}; {advice}, or leave --dask out."
-        raise ClusterError(said) from error
-    with client, clear_cluster_errors("the cells"), parallel_config("dask", client=client):
-        yield
 
 
 FILE_WIDTH = 300  # characters of a line where the output is not a terminal: nothing wraps
