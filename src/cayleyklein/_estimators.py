@@ -52,6 +52,15 @@ class CallbackSupport(SharedTexts, CallbackSupportMixin):
     """Base of estimators whose fit tells scikit-learn's callbacks, where it has them."""
 
 
+class TakesTables:
+    """Base of estimators that take NaN, text and categories, before BaseEstimator."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -255,8 +255,7 @@ def evaluate(
     from cayleyklein.experiments import scores
     from cayleyklein.tables import load_model, targets
 
-    if picture is not None:
-        _console.check_picture(picture, table, model)
+    _console.check_picture(picture, table, model)
     fitted: Any = load_model(model)
     column, what = target or getattr(fitted, "target_", None), fitted.task
     if column is None:

@@ -147,7 +147,9 @@ def refuse_overwriting(output: Path | None, *inputs: Path) -> None:
             raise InvalidInputError(f"{output} is an input; give the output another name.")
 
 
-def check_picture(output: Path, *inputs: Path) -> None:
+def check_picture(output: Path | None, *inputs: Path) -> None:
+    if output is None:
+        return
     refuse_overwriting(output, *inputs)
     if output.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise InvalidInputError(f"{output} should end in .svg, .png or .pdf.")

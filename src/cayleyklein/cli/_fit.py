@@ -241,8 +241,7 @@ def curvature(
     from cayleyklein import tables
     from cayleyklein.curvature import estimate_curvature
 
-    if picture is not None:
-        _console.check_picture(picture, table)
+    _console.check_picture(picture, table)
     frame = tables.read_table(table, **console.reading)
     others, y, n_missing = tables.split_target(frame, target, task=task)
     console.left_out(n_missing, f"without {target!r}")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from cayleyklein._estimators import as_weights, naming, restore_on_error
+from cayleyklein._estimators import TakesTables, as_weights, naming, restore_on_error
 from cayleyklein._typing import Bools, Floats, Texts
 from cayleyklein._validation import as_count
 from cayleyklein.columns import means
@@ -27,7 +27,7 @@ from cayleyklein.exceptions import InvalidInputError
 ORDER = {"number": 0, "date": 0, "ordered": 0, "category": 1, "text": 2}  # in an encoded row
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     r"""Turn a table into rows of numbers.
 
     Numbers keep their values, dates become days since 1970, and ordered categories their
@@ -87,9 +87,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self, *, max_categories: int = 20, kinds: Mapping[str, str] | None = None,
         drop: Collection[str] = (),
     ) -> None:  # fmt: skip
-        self.max_categories = max_categories
-        self.kinds = kinds
-        self.drop = drop
+        self.max_categories, self.kinds, self.drop = max_categories, kinds, drop
 
     _typed = False  # whether columns of numbers are quantities, and categorical ones categories
     _few_levels = 8  # categories that have a number each; of more, each becomes its mean target
@@ -237,11 +235,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _is_missing(self, table: Any) -> Bools:
         return np.column_stack([column.is_missing(table[column.name]) for column in self._used()])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
-        return tags
 
     def _used(self) -> list[Column]:
         used = [column for column in self.columns_ if column.kind != "unused"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from cayleyklein._estimators import check_data, check_lengths, naming
+from cayleyklein._estimators import TakesTables, check_data, check_lengths, naming
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import list_indices
 from cayleyklein.columns import means
@@ -22,7 +22,7 @@ from cayleyklein.columns.uses import as_table
 from cayleyklein.exceptions import InvalidInputError
 
 
-class TableInput:
+class TableInput(TakesTables):
     """Base of estimators that take NaN, text, categories and dates, before BaseEstimator."""
 
     metric: Any
@@ -31,11 +31,6 @@ class TableInput:
     _encoding: TableEncoder | None = None  # how to encode any X
     _said: str = ""  # another name in messages
     _few_levels = 4  # categories of a column that have a number each, see `TableEncoder`
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
-        return tags
 
     def _by_column(self, values: Floats) -> tuple[AnyArray, Floats]:
         """Add up values (…, d), one for each number of a row, by columns of X; with their names."""

@@ -44,12 +44,6 @@ def as_numbers(y: AnyArray) -> Floats:
     return np.asarray(codes[:, None] == every, dtype=np.float64)
 
 
-def pays_to_average(n_levels: int, few: int, targets: Floats | None) -> bool:
-    """Say whether mean targets are fewer numbers than one for each of more than few categories."""
-    some = targets is not None and len(targets) >= FEWEST_ROWS
-    return some and n_levels > max(few, targets.shape[1])  # type: ignore[union-attr]
-
-
 def _group_means(codes: Ints, values: Floats, weights: Floats, n_groups: int = 0) -> Floats:
     sums = [np.bincount(codes, weights * column, n_groups) for column in values.T]
     return np.column_stack(sums) / np.bincount(codes, weights, n_groups)[:, None]

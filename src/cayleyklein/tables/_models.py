@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import (
     SharedTexts,
+    TakesTables,
     check_numbers,
     encode_classes,
     naming,
@@ -77,7 +78,7 @@ feature_names_in_ : ndarray of str
 }
 
 
-class TablePredictor(SharedTexts, EstimatorCard):
+class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
     """Base of the predictors of tables, before BaseEstimator."""
 
     task: ClassVar[str]
@@ -95,17 +96,10 @@ class TablePredictor(SharedTexts, EstimatorCard):
         random_state: int | None = 0, n_jobs: int | None = None,
         callback: Callable[[Any], bool | None] | None = None,
     ) -> None:  # fmt: skip
-        self.n_neighbors = n_neighbors
-        self.model = model
-        self.geometry = geometry
-        self.weights = weights
-        self.max_categories = max_categories
-        self.kinds = kinds
-        self.drop = drop
-        self.subsample = subsample
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
+        self.n_neighbors, self.model, self.geometry = n_neighbors, model, geometry
+        self.weights, self.max_categories, self.kinds = weights, max_categories, kinds
+        self.drop, self.subsample, self.random_state = drop, subsample, random_state
+        self.n_jobs, self.callback = n_jobs, callback
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -266,12 +260,6 @@ class TablePredictor(SharedTexts, EstimatorCard):
             shares = estimator._column_shares(weights)
         pairs = sorted(zip(self.encoder_.columns_, shares, strict=True), key=lambda pair: -pair[1])
         return {column.name: float(share) for column, share in pairs if column.kind != "unused"}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
-        tags.target_tags.required = True
-        return tags
 
 
 class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):

@@ -102,14 +102,7 @@ def iter_table(
     ----------
     source : str, Path or binary file
         As for :func:`read_table`.
-    header : bool, default=True
-        Whether the first line holds the names of the columns; they are x1, x2, … otherwise.
-    delimiter : str, optional
-        By default the most frequent of comma, semicolon, tab and bar in the first line.
-    encoding : str, optional
-        By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
-    skip_rows : int, default=0
-        Lines above the names of the columns, such as a title.
+    header, delimiter, encoding, skip_rows : see :func:`read_table`
     progress : callable, optional
         Called with the bytes read and their total after each piece.
 
@@ -342,21 +335,17 @@ def _json(plain: Any, name: str) -> Iterator[Any]:
 def _records(plain: Any, name: str) -> Iterator[dict[str, Any]]:
     plain.seek(0)
     text = io.TextIOWrapper(plain, encoding="utf-8-sig")
-    number = 1
     try:
-        if text.read(1 << 12).lstrip().startswith("["):
-            text.seek(0)
-            records: Any = json.load(text)
-        else:
-            text.seek(0)
-            records = (json.loads(line) for line in text if line.strip())
-        for number, record in enumerate(records, start=1):
+        is_list = text.read(1 << 12).lstrip().startswith("[")
+        text.seek(0)
+        lines = (json.loads(line) for line in text if line.strip())
+        for number, record in enumerate(json.load(text) if is_list else lines, start=1):
             if not isinstance(record, dict):
                 raise InvalidInputError(f"{name}: JSON of row {number} is not an object of cells.")
             yield record
+    except InvalidInputError:
+        raise
     except (ValueError, RecursionError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
         said = "expected an object of cells in each line, or one list of them"
         raise InvalidInputError(f"{name} is JSON that cannot be read: {error}; {said}.") from error
     finally:
