@@ -18,10 +18,15 @@ import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    _num_samples,
+    column_or_1d,
+    validate_data,
+)
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from cayleyklein._typing import AnyArray, Floats
@@ -213,7 +218,9 @@ def check_lengths(estimator: Any, rows: Any, y: Any) -> Any:
             f"is None."
         )
     with naming("y"):
-        check_consistent_length(rows, y)
+        n_rows, n_targets = _num_samples(rows), _num_samples(y)
+    if n_rows != n_targets:
+        raise InvalidInputError(f"X has {n_rows} rows, but y has {n_targets}.")
     return y
 
 

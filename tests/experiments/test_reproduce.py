@@ -206,9 +206,10 @@ def test_cells_below_the_paper_are_listed(found, table):
 
 def test_files_hold_the_results(found, tmp_path):
     paths = found["exp"].write(tmp_path)
-    assert set(paths) == {"results.json", "report.md", "report.html", "exp.md"}
+    assert set(paths) == {"results.json", "report.html", "exp.md"}
     assert json.loads(paths["results.json"].read_text("utf-8")) == found["exp"].to_dict()
-    assert paths["exp.md"].read_text("utf-8") in paths["report.md"].read_text("utf-8")
+    text = paths["exp.md"].read_text("utf-8")
+    assert all(part in text for part in (found["exp"].tables()[0].to_markdown(), "▲", "Protocol ("))
     page = paths["report.html"].read_text("utf-8")
     assert not external_references(page)
     assert "▲" in page

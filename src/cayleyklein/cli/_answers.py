@@ -53,8 +53,6 @@ def predict(
             raise InvalidInputError("--proba is for classes, and this model predicts numbers.")
         if interval and fitted.task == "class":
             raise InvalidInputError("--interval is for numbers; --proba adds shares of classes.")
-        if interval and not fitted.is_kernel:
-            raise InvalidInputError("Neighbours give no intervals; fit with --model kernel.")
         columns: dict[str, Any] = {"row": piece.index + 1}
         if fitted.task == "number":
             columns |= {"prediction": fitted.predict(piece)}

@@ -125,7 +125,7 @@ def reproduce_tables(
 
     Each finished cell is stored in DIR. Repeat the command to continue an interrupted run; cells of
     other code or other versions are computed again. DIR then holds results.json (every split, with
-    machine, versions and commit), report.html, report.md, and exp.md, targets.md and mixed.md, one
+    machine, versions and commit), report.html, and exp.md, targets.md and mixed.md, one
     table each.
 
     The paper does not say what the k of its first table is: the neighbours that vote, or the target
@@ -192,9 +192,7 @@ def table_text(table: "ReportTable") -> str:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    terminal = Terminal(highlight=False)
-    if not terminal.is_terminal:
-        terminal.width = FILE_WIDTH
+    terminal = Terminal(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     shown = [i for i, name in enumerate(table.columns) if name not in ONLY_IN_REPORT]
     for i in shown:

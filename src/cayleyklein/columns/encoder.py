@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from cayleyklein._estimators import TakesTables, as_weights, naming, restore_on_error
+from cayleyklein._estimators import TakesTables, as_weights, check_lengths, naming, restore_on_error
 from cayleyklein._typing import Bools, Floats, Texts
 from cayleyklein._validation import as_count
 from cayleyklein.columns import means
@@ -149,10 +149,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)
         targets, weights = None, as_weights(sample_weight, table)
         if y is not None:
-            y = np.asarray(y)
-            if len(y) != len(table):
-                raise InvalidInputError(f"X has {len(table)} rows, but y has shape {y.shape}.")
-            targets = means.as_numbers(y)
+            targets = means.as_numbers(np.asarray(check_lengths(self, table, y)))
         kept = weights > 0
         some = table if kept.all() else table[kept]
         known = None if targets is None else targets[kept]

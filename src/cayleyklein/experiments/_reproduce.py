@@ -187,7 +187,7 @@ class Reproduction:
     >>> with TemporaryDirectory() as folder:
     ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["flat"])
     ...     sorted(found.write(folder))
-    ['mixed.md', 'report.html', 'report.md', 'results.json']
+    ['mixed.md', 'report.html', 'results.json']
     >>> found.tables()[0].title, found.to_dict()["tables"], found.describe()[:16]
     ("Mixed metrics (the paper's table tab:mixed)", ['mixed'], 'Protocol (short)')
     """
@@ -219,31 +219,26 @@ class Reproduction:
         }  # fmt: skip
 
     def write(self, folder: str | Path) -> dict[str, Path]:
-        """Write results.json, report.md, report.html and a Markdown file for each table."""
-        where, title = as_path(folder, "folder"), "The paper's tables, reproduced"
-        tables = self.tables()
-        parts = [f"## {table.title}\n\n{self._markdown(table)}" for table in tables]
+        """Write results.json, report.html and a Markdown file for each table."""
+        where, tables = as_path(folder, "folder"), self.tables()
         report = html.page(
-            title,
+            "The paper's tables, reproduced",
             "Nielsen, Muzellec, Nock: Large Margin Nearest Neighbor Classification using Curved "
             "Mahalanobis Distances, section 5.",
             [table.to_html() for table in tables], [PAPER_LEGEND, self.describe()], self.provenance,
         )  # fmt: skip
         texts = {
             "results.json": json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n",
-            "report.md": "\n".join([f"# {title}\n", *parts]),
             "report.html": report,
         }
         for name, table in zip(self.names, tables, strict=True):
-            texts[f"{name}.md"] = self._markdown(table)
+            counts, *below = table.notes
+            notes = [PAPER_LEGEND, counts, *([f"{'; '.join(below)}."] if below else [])]
+            parts = [table.to_markdown(), *notes, f"{self.describe()}\n"]
+            texts[f"{name}.md"] = "\n\n".join(parts)
         for name, text in texts.items():
             _runs.write(where / name, text)
         return {name: where / name for name in texts}
-
-    def _markdown(self, table: html.ReportTable) -> str:
-        counts, *below = table.notes
-        notes = [counts, f"{'; '.join(below)}."] if below else [counts]
-        return "\n\n".join([table.to_markdown(), PAPER_LEGEND, *notes, f"{self.describe()}\n"])
 
 
 def beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:

@@ -75,8 +75,7 @@ def run_cells(
     cells: Sequence[Cell], problems: Mapping[str, Problem], splits: Mapping[str, Sequence[Split]],
     n_jobs: int | None, progress: ProgressCallback | None, store: "CellStore | None" = None,
 ) -> dict[Cell, list[Outcome]]:  # fmt: skip
-    is_one = progress is None or callable(progress)
-    expect(is_one, "progress", progress, "a function, or None")
+    expect(progress is None or callable(progress), "progress", progress, "a function, or None")
     tell = progress or (lambda *_: None)
     n_workers = min(as_jobs(n_jobs), cpu_count())
     parallel = Parallel(n_workers, return_as="generator", batch_size=1)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._estimators import (
     SharedTexts,
     TakesTables,
+    check_lengths,
     check_numbers,
     encode_classes,
     naming,
@@ -118,12 +119,8 @@ class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
         if not auto and (k := as_count(self.n_neighbors, "n_neighbors")) >= len(index):
             others = f"a row has only {len(index) - 1} others"
             raise InvalidInputError(f"{k} neighbours were asked for, but {others}.")
-        if y is None:
-            said = "estimator requires y to be passed, but the target y is None."
-            raise InvalidInputError(f"This {type(self).__name__} {said}")
-        estimator, target = self._estimator(len(index)), self._as_target(y)
-        if len(target) != len(index):
-            raise InvalidInputError(f"The table has {len(index)} rows, but y has {len(target)}.")
+        estimator = self._estimator(len(index))
+        target = self._as_target(check_lengths(self, index, y))
         how: Any = {"max_categories": self.max_categories, "kinds": self.kinds, "drop": self.drop}
         estimator._encoding = TableEncoder(**how)
         estimator.fit(X, target, sample_weight)
@@ -367,16 +364,15 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the number of each row, and its standard deviation if asked for (of kernels)."""
-        estimator = self._fitted(X)
-        if not return_std:
-            return estimator.predict(X)
-        if not self.is_kernel:
+        if return_std and not self.is_kernel:
             said = "needs a model with standard deviations; neighbours have none."
             raise InvalidInputError(f"return_std=True {said}")
-        return estimator.predict(X, return_std=True)
+        return self._fitted(X).predict(X, **({"return_std": True} if return_std else {}))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return ends of intervals that hold a new number with probability `level`, of kernels."""
         if not self.is_kernel:
-            raise InvalidInputError('Neighbours give no intervals; take model="kernel".')
+            raise InvalidInputError(
+                'Neighbours give no intervals; fit with model="kernel" (--model kernel).'
+            )
         return cast(tuple[Floats, Floats], self.estimator_.predict_interval(X, level))
