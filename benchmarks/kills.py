@@ -66,7 +66,7 @@ def check_length(answers: pd.DataFrame) -> None:
 def check_end(picture: str) -> None:
     """Raise unless a picture is whole."""
     if not picture.rstrip().endswith("</svg>"):
-        raise ValueError("cut off")
+        raise ValueError(f"{len(picture)} characters, at the end {picture[-40:]!r}")
 
 
 def quietly(arguments: list[str]) -> None:
