@@ -203,8 +203,7 @@ def with_console(
         with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         with_options.__annotations__ = {p.name: p.annotation for p in parameters}
         lines = "".join(f"\n    cayleyklein {example}" for example in examples)
-        title = "Examples" if len(examples) > 1 else "Example"
-        shown = f"\n\n{title}:\n\n\b{lines}\n" if lines else ""  # \b: do not wrap the lines
+        shown = f"\n\nExamples:\n\n\b{lines}\n" if lines else ""  # \b: do not wrap the lines
         with_options.__doc__ = inspect.cleandoc(command.__doc__ or "") + shown
         del with_options.__wrapped__
         return with_options

@@ -15,7 +15,6 @@ from cayleyklein.experiments._runs import ProgressCallback, provenance, run_cell
 from cayleyklein.experiments.methods import BASELINE, COMPARED, METHODS, Cell, check_methods
 from cayleyklein.experiments.problems import Problem, load_problem, repeated_splits
 from cayleyklein.experiments.scores import Result, summarize
-from cayleyklein.tables import atomic
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,6 @@ class Comparison:
     def write_report(self, path: str | Path) -> Path:
         """Write the report, and make its folder; an error leaves the old file."""
         where = as_path(path)
-        where.parent.mkdir(parents=True, exist_ok=True)
-        atomic.check_writable(where)  # before drawing, which takes a while
         write(where, self.to_html())
         return where
 

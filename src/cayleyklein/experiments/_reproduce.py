@@ -266,10 +266,7 @@ def reproduce(
     methods : sequence of str, default=REPRODUCED
         "flat", "elliptic", "hyperbolic" and "mixed" with our defaults; the first three also by the
         paper's algorithm, as "paper-flat"; "knn" and "neighbors". k neighbours vote, equally.
-    n_jobs : int, optional
-        Processes; -1 for one for each core. The accuracies do not depend on it.
-    progress : callable, optional
-        Called after each fit with the number of finished fits, of all fits, and a description.
+    n_jobs, progress : see :func:`compare`
 
     Examples
     --------

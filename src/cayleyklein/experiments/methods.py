@@ -56,15 +56,13 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
             k = k or PAPER_NEIGHBORS
             n_targets = n_targets or k
         votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
-        if task == "number":
-            return CurvedKNeighborsRegressor(**votes, **SEEDED, geometry=geometry)
-        if n_targets is None:
-            return CurvedKNeighborsClassifier(**votes, **SEEDED, geometry=geometry)
+        kind = CurvedKNeighborsClassifier if task == "class" else CurvedKNeighborsRegressor
+        if task == "number" or n_targets is None:
+            return kind(**votes, **SEEDED, geometry=geometry)
         learned = "product" if geometry == "auto" else geometry
-        learner = CurvedLMNN(geometry=learned, n_targets=n_targets, random_state=SEED)
-        if is_paper:
-            learner.set_params(solver="gradient")
-        return CurvedKNeighborsClassifier(**votes, learner=learner)
+        how: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
+        learner = CurvedLMNN(geometry=learned, n_targets=n_targets, **SEEDED, **how)
+        return kind(**votes, learner=learner)
 
     title = f"{title}, paper's algorithm" if is_paper else title
     return Method(title, make, BOTH_TASKS[: 1 if is_paper or geometry == "mixed" else 2])
