@@ -1,6 +1,7 @@
 """Every exact algorithm returns the neighbours that the plain float64 distances have."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -161,6 +162,50 @@ def test_hundreds_of_equal_rows(K):
         search = CurvedNeighbors(4, metric=metric, algorithm=algorithm).fit(X)
         np.testing.assert_array_equal(search.kneighbors(X[:2])[1], [[0, 2, 4, 6], [1, 3, 5, 7]])
         np.testing.assert_array_equal(search.kneighbors()[1][:2], [[2, 4, 6, 8], [3, 5, 7, 9]])
+
+
+@pytest.mark.parametrize("k", [1, 7, 60])
+def test_a_query_in_a_crowd(k, monkeypatch):
+    """Some queries have thousands of rows as near as their k-th, others few; squares are exact."""
+    rng = np.random.default_rng(k)
+    X = np.concatenate([np.round(30 * rng.normal(size=(1000, 3))), np.full((3000, 3), 200.0)])
+    X = rng.permutation(X)
+    Q = np.round(30 * rng.normal(size=(40, 3)))
+    Q[[3, 30]] = [200.0, 200.0, 201.0], [200.0, 200.0, 200.0]
+    plain = np.sqrt(((Q[:, None] - X) ** 2).sum(axis=2))
+    nearest = np.argsort(plain, axis=1, kind="stable")[:, :k]
+    for columns in (500, 16384):
+        monkeypatch.setattr(search_module, "BLOCK_COLUMNS", columns)
+        search = CurvedNeighbors(k, algorithm="brute").fit(X)
+        distances, rows = search.kneighbors(Q)
+        np.testing.assert_array_equal(rows, nearest)
+        np.testing.assert_array_equal(distances, np.take_along_axis(plain, nearest, 1))
+
+
+@pytest.mark.parametrize("k", [1, 7, 60])
+def test_many_hits_of_one_query_widen_no_other(k):
+    """Hits are merged as a sort by value and row does, in memory of the order of their number."""
+    rng, m = np.random.default_rng(k), 128
+    best = np.full((m, k), search_module.NO_ROW)
+    row_sets = np.split(rng.permutation(60_000), [16_000, 20_000])
+    seen = np.empty((3, 0))
+    for rows in map(np.sort, row_sets):  # later hits have lower rows, too
+        which = np.sort(
+            np.where(rng.random(len(rows)) < 0.9, 5, rng.integers(m - 1, size=len(rows)))
+        )
+        values = rng.integers(5000, size=len(rows)) / 8
+        tracemalloc.start()
+        search_module.merge_hits(best, which, rows, values)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 16 * (10 * len(rows) + 5 * k * m)  # a common width takes ten times as much
+        seen = np.hstack([seen, [which, values, rows]])
+    for query in range(m):
+        _, values, rows = seen[:, seen[0] == query]
+        order = np.lexsort((rows, values))[:k]
+        found = np.sort(best[query])[: len(order)]
+        np.testing.assert_array_equal(found, values[order] + 1j * rows[order])
+        assert best[query, -1] == np.sort(best[query])[-1]
 
 
 @given(seeds, dimensions, curvatures)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import check_columns
 from cayleyklein._estimators import as_jobs, is_dask
-from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
+from cayleyklein._typing import AnyFloats, Bools, Complexes, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
@@ -40,6 +40,7 @@ GROUP = 16  # rows of which the nearest is looked at for a first bound
 FIRST = (1, 4, 16)  # rows to be measured first, over k, until they bound the others
 CROWD = 32  # rows to be measured, over k, from which a closer ruler is taken
 PAIR_BYTES = 16  # of a row's number and its distance
+NO_ROW = complex(np.inf, -1)  # value + i·row where there are no more rows
 
 Ruler = ProductRuler | PairwiseRuler | OutsideRuler
 
@@ -212,13 +213,12 @@ class SearchIndex:
     def _scanned(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Floats, Ints]:
         """Return the k nearest of all rows by bounds, all queries inside or all outside."""
         rulers, own = self._rulers(queries), queries.own
-        best = np.full((len(queries.v), k), np.inf)
-        found = np.full(best.shape, -1, dtype=np.intp)
+        best = np.full((len(queries.v), k), NO_ROW)
 
-        def merge(which: Ints, rows: Ints, values: AnyFloats) -> None:
+        def merge(block: slice, which: Ints, rows: Ints, values: AnyFloats) -> None:
             if not isinstance(rulers[0], OutsideRuler):
-                values = self.space.measure(queries, which, self.rows, rows, pool)
-            merge_hits(best, found, which, rows, values)
+                values = self.space.measure(queries, which + block.start, self.rows, rows, pool)
+            merge_hits(best[block], which, rows, values)
 
         for columns in slices(len(self), BLOCK_COLUMNS):
             for block in slices(len(best), BLOCK_ROWS):
@@ -229,21 +229,22 @@ class SearchIndex:
                         its = np.flatnonzero((mine >= 0) & (mine < rough.shape[1]))
                         rough[its, mine[its]] = np.inf
                     if columns.start == 0 and ruler is not rulers[0]:  # some are measured already
-                        np.put_along_axis(rough, found[block], np.inf, 1)
+                        np.put_along_axis(rough, best[block].imag.astype(np.intp), np.inf, 1)
                     few = CROWD * k * len(rough)
                     for more in FIRST if columns.start == 0 else (0,):
                         if more:  # measure some, for a bound
                             hits = rows_below(rough, kth_bound(rough, more * k))
-                            merge(hits[0] + block.start, hits[1], rough[hits])
+                            merge(block, *hits, rough[hits])
                             rough[hits] = np.inf
-                        hits = rows_below(rough, ruler.limit(block, best[block, -1]))
+                        hits = rows_below(rough, ruler.limit(block, best[block, -1].real))
                         if len(hits[0]) <= few:
                             break
                     if len(hits[0]) <= few:
                         break
                 if len(hits[0]):
-                    merge(hits[0] + block.start, hits[1] + columns.start, rough[hits])
-        return best, found
+                    merge(block, hits[0], hits[1] + columns.start, rough[hits])
+        best.sort(axis=1)
+        return best.real, best.imag.astype(np.intp)
 
 
 def number_of_neighbors(estimator: Any, k: Any = None, *, own: bool = False) -> int:
@@ -327,16 +328,25 @@ def rows_below(rough: AnyFloats, limit: AnyFloats) -> tuple[Ints, Ints]:
     return np.divmod(np.flatnonzero(rough <= limit[:, None]), rough.shape[1])
 
 
-def merge_hits(best: Floats, found: Ints, which: Ints, rows: Ints, values: AnyFloats) -> None:
-    """Put values that are among the k smallest of their query in their place, equal ones by row."""
-    k, (some, which) = best.shape[1], np.unique(which, return_inverse=True)
-    which = np.concatenate([np.repeat(np.arange(len(some)), k), which])
-    rows = np.concatenate([found[some].ravel(), rows])
-    values = np.concatenate([best[some].ravel(), values])
-    order = np.lexsort((rows, values, which))
-    rank = np.arange(len(order)) - np.searchsorted(which[order], which[order])
-    order = order[rank < k]  # each query had k already
-    best[some], found[some] = values[order].reshape(-1, k), rows[order].reshape(-1, k)
+def merge_hits(best: Complexes, which: Ints, rows: Ints, values: AnyFloats) -> None:
+    """Merge hits, in the order of queries, into the k nearest of each, and put the k-th last.
+
+    Pairs are value + i·row: NumPy orders by the real part, then by the imaginary part. Queries with
+    many more hits than others take more rounds; a table has at most 3 cells a hit and 2k a query.
+    """
+    k, hits = best.shape[1], np.empty(len(rows), dtype=complex)
+    hits.real, hits.imag = values, rows
+    width = k + 2 * len(hits) // len(best)
+    while len(hits):
+        some, first, at = np.unique(which, return_index=True, return_inverse=True)
+        place = np.arange(len(hits)) - first[at]
+        now = place < width
+        table = np.full((len(some), k + min(width, place.max() + 1)), NO_ROW)
+        table[:, :k] = best[some]
+        table[at[now], k + place[now]] = hits[now]
+        table.partition(k - 1, axis=1)
+        best[some] = table[:, :k]
+        which, hits, width = which[~now], hits[~now], 2 * width
 
 
 def merge(found: list[Ranked], k: int) -> Ranked:
