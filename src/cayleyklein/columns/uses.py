@@ -87,9 +87,9 @@ def fit_columns(
     ordered = {name: f"order:{'<'.join(order)}" for name, order in orders.items()}
     asked, kinds = kinds, dict(implied) | ordered | dict(kinds)
     formats = find_formats(table.drop(columns=list(drop)), kinds)
-    columns, firsts, fewest_averaged = [], dict[str, str](), np.inf
+    columns, firsts, most_levels = [], dict[str, str](), np.inf
     if targets is not None and len(targets) >= means.FEWEST_ROWS:
-        fewest_averaged = max(most[1], targets.shape[1])  # means are fewer numbers beyond
+        most_levels = max(most[1], targets.shape[1])  # beyond, means are fewer numbers
     for name in table.columns:
         if name not in formats:
             columns.append(Column(name, "unused", 0, "not used: dropped", CellFormat()))
@@ -98,7 +98,7 @@ def fit_columns(
         order = orders.get(name) or tuple(map(str.strip, said.split("<")))
         column = _fit(table[name], formats[name], kind, order, most[0], weights)
         n_levels = len(column.feature_names) if column.kind == "category" else 0
-        if n_levels > fewest_averaged:
+        if n_levels > most_levels:
             column = with_means(column, table[name], targets, weights)
         if column.kind == "number" and name not in asked:
             column = noting_codes(column, table[name], targets, weights)
