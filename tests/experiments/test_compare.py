@@ -82,7 +82,7 @@ def test_page_holds_everything_itself(comparison, tmp_path):
     page = path.read_text("utf-8")
     assert not external_references(page)
     assert page.count("data:image/svg+xml;base64,") == 2 * 7
-    assert "has the best mean rank" in page.partition("wine: 178 rows")[0]
+    assert "Best mean rank: " in page.partition("wine: 178 rows")[0]
     assert "small &amp; &lt;sound&gt;" in page
     assert "<sound>" not in page
     assert "How to read it" in page

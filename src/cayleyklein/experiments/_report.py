@@ -102,8 +102,8 @@ def overview(parts: Sequence[Part]) -> html.ReportTable:
     mean = {m: float(np.mean(found)) for m, found in ranks.items() if len(found) == len(rows)}
     least, task = min(mean.values()), parts[0][0].task
     first = [METHODS[m].title_for(task) for m, rank in mean.items() if rank == least]
-    has, n_shown = "has" if len(first) == 1 else "have", sum(row[4] == "yes" for row in rows)
-    said = f"{_named(first)} {has} the best mean rank, {least:.1f} of {len(mean)} methods. "
+    n_shown = sum(row[4] == "yes" for row in rows)
+    said = f"Best mean rank: {_named(first)}, {least:.1f} of {len(mean)} methods. "
     said += f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
     said += "standardised k-NN."
     return html.ReportTable("Verdict", VERDICT, rows, notes=(said,))
