@@ -54,6 +54,7 @@ RUNS = {
     "regression": "benchmarks/bench_regression.py --seeds 1",
     "kernels": "benchmarks/bench_kernels.py",
     "hard": "benchmarks/bench_hard.py",
+    "growth": "benchmarks/bench_growth.py --picture docs/_static/growth.svg",
     "curved-parts": "benchmarks/bench_curved_parts.py",
     "classifiers": "benchmarks/bench_classifiers.py --rows 500",
     "paper": "-m cayleyklein reproduce -o docs/_build/paper",
