@@ -1,7 +1,8 @@
 """Which search ``algorithm="auto"`` takes.
 
 It probes: a k-d tree on a sample of the rows says how large a share of all distances is measured.
-What share still pays was measured (``benchmarks/bench_neighbors.py``).
+What share still pays was measured (``benchmarks/bench_neighbors.py``); the more coordinates, the
+less: a tree measures in all of them, and brute force bounds most distances in few directions.
 """
 
 from typing import Literal, get_args
@@ -19,8 +20,10 @@ PROBE_ROWS, PROBE_QUERIES, PROBE_NEIGHBORS = 8192, 32, 11
 # share of distances to the nearest of few rows beyond which no tree pays: where one does, in flat,
 # clustered and bent sets of 2 to 50 dimensions, it is at most 0.72
 HOPELESS_ROWS, HOPELESS = 1024, 0.9
-# share of distances measured in such a sample under which ``auto`` prefers a tree to brute force
-TREE_PAYS_BELOW = 0.3
+# share of distances measured in such a sample under which ``auto`` prefers a tree to brute force;
+# with more than `NARROW` coordinates it counts times a power of their number over `NARROW`: on 45
+# sets of 3 to 92 coordinates a tree took about that over 0.3 of the time of brute force
+TREE_PAYS_BELOW, NARROW, WIDENING = 0.3, 16, 1.5
 
 
 def build_engine(
@@ -34,13 +37,14 @@ def build_engine(
 
 
 def probe(space: ChordSpace, rows: ChordRows) -> float:
-    """Return the share of a sample's distances that a tree measures."""
+    """Return the share of a sample's distances that a tree measures, more for wide rows."""
     some = rows.take(even_rows(len(rows.v), HOPELESS_ROWS))
     if tree_share(TreeSearch(space, some).coordinates(some), PROBE_QUERIES, 2) > HOPELESS:
         return 1.0
     some = rows.take(even_rows(len(rows.v), PROBE_ROWS))
     tree = TreeSearch(space, some)
     share = tree_share(tree.coordinates(some), PROBE_QUERIES, PROBE_NEIGHBORS)
+    share *= float(max(1.0, rows.v.shape[1] / NARROW) ** WIDENING)
     if tree.ranks or share > TREE_PAYS_BELOW:
         return share
     # where the tree does not certify the nearest rows, all are measured

@@ -20,14 +20,13 @@ import numpy as np
 
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.geometry import lifts
-from cayleyklein.neighbors.algorithms import PROBE_NEIGHBORS, PROBE_QUERIES
+from cayleyklein.neighbors.algorithms import NARROW, PROBE_NEIGHBORS, PROBE_QUERIES
 from cayleyklein.neighbors.euclidean import centred, even_rows
 from cayleyklein.neighbors.space import FAINT, HUGE, ROUND_OFF, ChordRows, ChordSpace, rounding_of
 
 BASIS_ROWS = 3072  # by which a projection is chosen
 MEASURED = 200  # time to measure a coordinate of a pair over that in a product
 CROWDED = 4  # most pairs to be measured after a projection, over k
-NARROW = 16  # coordinates below which no projection is tried
 MANY_PAIRS = 2**22  # of queries and rows after which a table in single precision is made
 SINGLE = float(np.finfo(np.float32).eps)
 FORM_ROUNDING = 1e3 * ROUND_OFF  # relative, of u and h: σ is known to a hundred roundings
