@@ -15,7 +15,7 @@ CODE_NAME = re.compile(
     r"(.*[\W_])?(codes?|zip|zipcode|postcode|postal|plz|fips|naics|sic|icd\d*)([\W_].*)?", re.I
 )
 FEWEST_CODES, MOST_CODES, ROWS_PER_CODE = 4, 50, 10
-SURE = 1e-6  # p-value below which it is no accident that codes tell the target
+SURE = 1e-6  # p-value below which differences between codes are not taken for chance
 MUCH = 0.02  # least share of the target's variance that they tell
 UNLIKE_NEXT = 0.9  # squared difference of means of codes next to each other, to that of any two
 

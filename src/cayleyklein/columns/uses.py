@@ -68,8 +68,8 @@ def fit_columns(
 ) -> list[Column]:  # fmt: skip
     """Decide what each column of a table becomes, by kinds that are given or implied by its type.
 
-    Rows have targets (n, t) or none, and weights. A column of categories becomes at `most` so many
-    numbers: without targets, and with targets, whose means are taken beyond.
+    Rows have targets (n, t) or none, and weights. A column of categories becomes at most `most[0]`
+    numbers without targets, and `most[1]` with targets: beyond, each becomes its mean target.
     """
     kinds = {} if kinds is None else kinds
     expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")

@@ -159,7 +159,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         return index.answer(queries, n_wanted, finish, table, (kind,), self.n_jobs)[0]
 
     def _by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
-        """Return answers (n_numbers, m, t) for checked rows by so many neighbours each."""
+        """Return answers (n_numbers, m, t) for checked rows, for each number of neighbours."""
         index, weights = cast(SearchIndex, self._searcher), self.weights
         wanted = candidates_of(weights, max(numbers))
         if self.metric_.domain or len(index) > MOST_MEASURED * wanted:
