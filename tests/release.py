@@ -46,12 +46,9 @@ def build() -> tuple[Path, Path]:
 
 
 def tracked() -> set[str]:
-    """Return the files of the package that git knows; the examples come along in it."""
-    found = run("git", "-C", ROOT, "ls-files", "src/cayleyklein", "examples").splitlines()
-    return {
-        f"cayleyklein/{name}" if name.startswith("examples/") else name.removeprefix("src/")
-        for name in found
-    }
+    """Return the files of the package that git knows."""
+    found = run("git", "-C", ROOT, "ls-files", "src/cayleyklein").splitlines()
+    return {name.removeprefix("src/") for name in found}
 
 
 class Fresh:

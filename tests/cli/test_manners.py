@@ -16,7 +16,7 @@ from cayleyklein.cli._app import app
 from cayleyklein.cli._console import Console
 
 COMMANDS = [
-    "fit", "predict", "evaluate", "info", "neighbors", "curvature", "figures", "datasets",
+    "fit", "predict", "evaluate", "info", "neighbors", "curvature", "datasets",
     "compare", "reproduce", "explore",
 ]  # fmt: skip
 

@@ -64,12 +64,3 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, monkeypatch, capsys):
 def test_wrong_options(tmp_path, capsys):
     assert run("--table", "third", "-o", tmp_path) == 2
     assert "third" in capsys.readouterr().err
-
-
-def test_figures(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "cayleyklein.cli._experiments.draw_figures", lambda console, output: drawn.append(output)
-    )
-    run("--table", "mixed", "-o", tmp_path, "--figures")
-    assert drawn == [tmp_path / "figures"]

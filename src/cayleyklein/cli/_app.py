@@ -60,7 +60,6 @@ COMMANDS = {
     "info": _fit.info,
     "neighbors": _answers.neighbors,
     "curvature": _fit.curvature,
-    "figures": _experiments.figures,
     "compare": _experiments.compare_data,
     "reproduce": _experiments.reproduce_tables,
     "datasets": _experiments.datasets,

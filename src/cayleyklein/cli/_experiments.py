@@ -1,9 +1,6 @@
-"""``cayleyklein compare``, ``reproduce``, ``figures`` and ``datasets``."""
+"""``cayleyklein compare``, ``reproduce`` and ``datasets``."""
 
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +10,6 @@ from typer import Argument, Option
 
 from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, TaskChoice, printable, with_console
-from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 if TYPE_CHECKING:
     from cayleyklein.experiments.page import ReportTable
@@ -102,15 +98,11 @@ WANTED_HELP = (
 Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
 
 
-@with_console(
-    "reproduce",
-    "reproduce --full --figures -o paper",
-)
+@with_console("reproduce", "reproduce --full -o paper")
 def reproduce_tables(
     console: Console,
     table: Annotated[Wanted, Option(help=WANTED_HELP)] = Wanted.all,
     full: Annotated[bool, Option("--full", help="The paper's protocol.")] = False,
-    figures: Annotated[bool, Option("--figures", help="Draw them, in DIR/figures.")] = False,
     output: Annotated[
         Path, Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
     ] = Path("reproduction"),
@@ -137,10 +129,7 @@ def reproduce_tables(
     --table takes one table alone.
     """
     from cayleyklein import experiments
-    from cayleyklein._validation import require
 
-    if figures:
-        require("matplotlib", "plot")
     tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
     protocol = experiments.FULL if full else experiments.QUICK
     output.mkdir(parents=True, exist_ok=True)
@@ -153,8 +142,6 @@ def reproduce_tables(
         console.say(f"Finished cells are in {output}; the same command continues from them.")
         raise
     paths = found.write(output)
-    if figures:
-        draw_figures(console, output / "figures")
     end = f"{found.describe()}\nReport: {paths['report.html'].resolve()}"
     console.result(found.to_dict(), tables_text(found.tables(), end), styled=True)
 
@@ -209,56 +196,3 @@ def table_text(table: "ReportTable") -> str:
     with terminal.capture() as captured:
         terminal.print(Text(printable(table.title)), grid, sep="\n")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
-
-
-PACKAGE, PREFIX = Path(__file__).parents[1], "plot_"
-
-
-def scripts() -> dict[str, Path]:
-    folders = (PACKAGE / "examples" / "paper", PACKAGE.parents[1] / "examples" / "paper")
-    folder = next((folder for folder in folders if folder.is_dir()), folders[0])
-    return {path.stem.removeprefix(PREFIX): path for path in sorted(folder.glob(f"{PREFIX}*.py"))}
-
-
-@with_console("figures -o pictures", "figures spheres order_k -o pictures")
-def figures(
-    console: Console,
-    output: Annotated[Path, Option("-o", "--output", metavar="DIR", help="Made if missing.")],
-    names: Annotated[
-        list[str] | None, Argument(metavar="NAME", help="Figures.", show_default="all")
-    ] = None,
-) -> None:
-    """Draw the figures of the paper.
-
-    Cross-ratio, distance and angle, projections, bisectors, spheres, Voronoi diagrams of order 1
-    and k, a decision frontier, and one diagram in five charts: each as PNG and SVG. Diagrams
-    that move are GIFs. All of them take a minute.
-    """
-    written = list(map(str, draw_figures(console, output, names or ())))
-    console.written({"figures": written}, "\n".join(written))
-
-
-def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> list[Path]:
-    from cayleyklein._validation import did_you_mean, require
-
-    require("matplotlib", "plot")
-    known = scripts()
-    for name in names:
-        if name not in known:
-            near = did_you_mean(name, list(known), "figures")
-            raise InvalidInputError(f"There is no figure {name!r}.{near}")
-    output.mkdir(parents=True, exist_ok=True)
-    chosen, environment = list(dict.fromkeys(names or known)), os.environ | {"MPLBACKEND": "agg"}
-    written: list[Path] = []
-    with console.progress("drawing") as show:
-        for number, name in enumerate(chosen):
-            show(number, len(chosen))
-            with tempfile.TemporaryDirectory(prefix=".part-", dir=output) as folder:
-                script = [sys.executable, str(known[name]), "-o", folder]
-                done = subprocess.run(script, env=environment, capture_output=True, text=True)
-                if done.returncode:
-                    said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-                    raise CayleyKleinError(f"{known[name].name} could not be drawn: {said[-1]}")
-                drawn = sorted(Path(folder).iterdir())
-                written += [path.replace(output / path.name.removeprefix(PREFIX)) for path in drawn]
-    return written
