@@ -27,15 +27,15 @@ for image in images:
     left.plot(*np.transpose([(0, 0), 1.1 * image]), color="0.75", linewidth=0.8, zorder=0)
 left.plot(0, 0, "k.")
 left.annotate("$O$", (0, 0), xytext=(8, 0), textcoords="offset points", va="center")
-first = CrossRatioDisplay.from_points(*points).plot(left, title=False)
+first = CrossRatioDisplay.from_points(*points).plot(left)
 primed = ("p'", "q'", "P'", "Q'")
-second = CrossRatioDisplay.from_points(*images).plot(left, labels=primed, title=False)
+second = CrossRatioDisplay.from_points(*images).plot(left, labels=primed)
 left.set_title(f"(a) $(p, q; P, Q) = {first.value:.3f} = {second.value:.3f} = (p', q'; P', Q')$")
 
 # (b) A conic gives the line its P and Q.
 metric = CurvedMetric(matrix=np.diag([0.25, 0.5]), curvature=-1.0)
 p, r, q = [-1.1, 0.5], [0.3, 0.5], [1.1, 0.5]
-display = CrossRatioDisplay.from_metric(metric, p, q).plot(right, title=False)
+display = CrossRatioDisplay.from_metric(metric, p, q).plot(right)
 P, Q = display.points[2:]
 right.plot(*r, "o", color="#D55E00", markersize=5, zorder=4)
 right.annotate("$r$", r, xytext=(0, 11), textcoords="offset points", ha="center", va="center")

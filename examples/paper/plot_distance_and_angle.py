@@ -22,7 +22,7 @@ conic = metric.absolute
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="compressed")
 
 # (a) The distance of two points.
-display = CrossRatioDisplay.from_metric(metric, [-0.5, -0.3], [0.55, 0.35]).plot(left, title=False)
+display = CrossRatioDisplay.from_metric(metric, [-0.5, -0.3], [0.55, 0.35]).plot(left)
 left.set_title(f"(a) $d(p, q) = |\\mathrm{{Log}}(p, q; P, Q)|/2 = {display.distance:.3f}$")
 
 # (b) The angle of two lines. Homogeneous vectors join and meet by cross products.

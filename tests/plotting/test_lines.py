@@ -80,7 +80,7 @@ def test_cross_ratio_is_named_in_the_picture():
     points = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [-3.0, -3.0]]
     display = CrossRatioDisplay.from_points(*points).plot(labels=("a", "b", "A", "B"))
     assert display.value == pytest.approx(cross_ratio(*points))
-    assert [text.get_text() for text in display.texts_] == ["$a$", "$b$", "$A$", "$B$"]
+    assert [text.get_text() for text in display.ax_.texts] == ["$a$", "$b$", "$A$", "$B$"]
     assert f"{display.value:.3f}" in display.ax_.get_title()
 
 

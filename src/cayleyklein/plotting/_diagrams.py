@@ -3,17 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
-from cayleyklein._typing import Floats
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS, space
-from cayleyklein.geometry.charts import EMBEDDED
+from cayleyklein.geometry.charts import EMBEDDED, refuse_chart
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, shapes
 from cayleyklein.plotting.views import CHART_TITLES, EUCLIDEAN, Canvas, ChartView
@@ -108,14 +107,6 @@ class VoronoiDisplay(shapes.PlaneDisplay):
         return self._finish(ax, domains, *shown, padding=shapes.PADDING if domains else 0.0)
 
 
-class ChartPanel(NamedTuple):
-    chart: str
-    title: str
-    edges: tuple[shapes.Shape, ...]  # the far side of a surface first
-    others: tuple[shapes.Shape, ...]  # the points, and where the space ends
-    bounds: Floats  # two corners
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
@@ -126,7 +117,8 @@ class ChartDisplay:
 
     Parameters
     ----------
-    panels : sequence of named tuples (`chart`, `title`, `edges`, `others`, `bounds`)
+    diagram : CayleyKleinVoronoi of points of the plane
+    charts : sequence of str, "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`
 
     Examples
     --------
@@ -134,12 +126,13 @@ class ChartDisplay:
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> display = ChartDisplay.from_diagram(CayleyKleinVoronoi(points, metric, order=2))
-    >>> [panel.title for panel in display.panels][1:]
-    ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
+    >>> display.charts
+    ('euclidean', 'klein', 'conformal', 'half_space', 'hemisphere')
     >>> figure = ChartDisplay.from_points(points, metric, charts=["klein"]).plot().figure_
     """
 
-    panels: Sequence[ChartPanel]
+    diagram: CayleyKleinVoronoi
+    charts: Sequence[str]
 
     @classmethod
     def from_points(
@@ -169,14 +162,19 @@ class ChartDisplay:
     ) -> Self:
         """Compute the images of a diagram of the plane, in charts as by :meth:`from_points`."""
         _check_plane(diagram)
-        usual = (EUCLIDEAN, "klein", *USUAL_CHARTS[int(np.sign(diagram.metric.curvature))])
+        sign = int(np.sign(diagram.metric.curvature))
+        usual = (EUCLIDEAN, "klein", *USUAL_CHARTS[sign])
         names = usual if charts is None else checks.as_texts(charts, "charts")
         checks.expect(len(names) > 0, "charts", charts, "a list of names")
-        return cls(panels=[_panel(name, diagram) for name in names])
+        for name in names:
+            checks.as_choice(name, "charts", (EUCLIDEAN, *CHARTS))
+            if name != EUCLIDEAN:
+                refuse_chart(name, sign)
+        return cls(diagram=diagram, charts=names)
 
     def plot(self, axes: Sequence[shapes.Axes] | None = None, **options: Any) -> Self:
         """Draw each chart in axes of its own, with options of LineCollections for the edges."""
-        n = len(self.panels)
+        n = len(self.charts)
         if axes is None:
             across, down = min(n, 3), math.ceil(n / 3)
             pyplot = checks.require("matplotlib.pyplot", "plot")
@@ -187,22 +185,15 @@ class ChartDisplay:
             raise InvalidInputError(f"Got {len(axes)} axes for {n} charts; give one for each.")
         with checks.about("axes"):
             axes = [shapes.new_axes(ax) for ax in axes]  # raises for other objects
-        for ax, panel in zip(axes, self.panels, strict=True):
-            for shape in panel.edges:
-                shapes.draw_shape(ax, shape, **options)
-            for shape in panel.others:
-                shapes.draw_shape(ax, shape)
-            letter = {EUCLIDEAN: "x", "klein": "w"}.get(panel.chart, "y")
-            names = (f"${letter}_1$", f"${letter}_2$")
-            shapes.finish_axes(ax, panel.bounds, names, title=panel.title)
-            if panel.chart in EMBEDDED:
-                ax.set_axis_off()  # a projection has no coordinates
+        for ax, chart in zip(axes, self.charts, strict=True):
+            _draw_chart(ax, self.diagram, chart, options)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
 
-def _panel(chart: str, diagram: CayleyKleinVoronoi) -> ChartPanel:
-    checks.as_choice(chart, "charts", (EUCLIDEAN, *CHARTS))
+def _draw_chart(
+    ax: shapes.Axes, diagram: CayleyKleinVoronoi, chart: str, options: dict[str, Any]
+) -> None:
     view = ChartView(diagram.metric, chart, CAMERA if chart in EMBEDDED else None)
     ends = np.concatenate([view.to_screen(view.rim()), view.to_screen(view.outline(99))])
     if chart in ("half_space", "hyperboloid") or not len(ends):
@@ -213,9 +204,14 @@ def _panel(chart: str, diagram: CayleyKleinVoronoi) -> ChartPanel:
     else:
         bounds = outlines.bounds_of(ends)
     edges, others = Canvas(view), Canvas(view)
-    starts, stops = np.moveaxis(diagram.ridge_segments()[1], 1, 0)
-    edges.segments(starts, stops, shapes.BLUE, shapes.EDGE_WIDTH)
+    edges.segments(*np.moveaxis(diagram.ridge_segments()[1], 1, 0), shapes.BLUE, shapes.EDGE_WIDTH)
     others.rim(shapes.DOMAIN_WIDTH if view.sign < 0 else shapes.EDGE_WIDTH)  # the conic is thick
     others.marks(diagram.points, "ink", 2.2)
+    for canvas, look in ((edges, options), (others, {})):
+        for shape in canvas.shapes():
+            shapes.draw_shape(ax, shape, **look)
+    letter = {EUCLIDEAN: "x", "klein": "w"}.get(chart, "y")
     title = CHART_TITLES.get(chart, (chart,) * 3)[view.sign + 1]
-    return ChartPanel(chart, title, edges.shapes(), others.shapes(), bounds)
+    shapes.finish_axes(ax, bounds, (f"${letter}_1$", f"${letter}_2$"), title=title)
+    if chart in EMBEDDED:
+        ax.set_axis_off()  # a projection has no coordinates

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import Ellipsoid, Hyperplane, constructions, cross_ratio, space
+from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections, space
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.plotting import outlines, shapes
@@ -177,8 +177,6 @@ class GeodesicDisplay(shapes.PlaneDisplay):
 class CrossRatioDisplay(shapes.PlaneDisplay):
     """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
 
-    :meth:`plot` sets `ax_`, `figure_` and `texts_`, the names.
-
     Parameters
     ----------
     points : ndarray of shape (4, 2), of p, q, P and Q
@@ -212,34 +210,24 @@ class CrossRatioDisplay(shapes.PlaneDisplay):
     @classmethod
     def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> Self:
         """Compute the distance in a hyperbolic metric, and P and Q, where pq meets the conic."""
-        p, q = checks.as_points(p, "p", 2, ndim=1), checks.as_points(q, "q", 2, ndim=1)
         if space.as_space(metric).geometry != "hyperbolic":
             said = f"The conic of a {metric.geometry} metric has no real points"
             raise NotRepresentableError(f"{said}; take a metric with K < 0.")
-        distance = metric(p, q)
-        P, Q = outlines.line_path(metric, constructions.line_through(p, q), 2)
-        if (Q - P) @ (q - p) < 0:  # the order is P, p, q, Q
-            P, Q = Q, P
-        display = cls.from_points(p, q, P, Q)
+        distance, ends = metric(p, q), line_intersections(metric.form, p, q)
+        display = cls.from_points(p, q, *((end / end[2]).real[:2] for end in ends))
         return replace(display, distance=distance, domains=outlines.domains_of(metric))
 
     def plot(
         self, ax: shapes.Axes | None = None, *, labels: Sequence[str] = ("p", "q", "P", "Q"),
-        title: bool = True, **options: Any,
+        **options: Any,
     ) -> Self:  # fmt: skip
-        """Draw the line with its points and, in the title, their cross-ratio.
+        """Draw the line, with options of a LineCollection, and its points with four labels.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        labels : sequence of 4 str, set as mathematics, default=("p", "q", "P", "Q")
-        title : bool, whether to write the numbers above axes without a title, default=True
-        **options : options of the line, a LineCollection
+        The cross-ratio is the title of axes that have none.
         """
         names = checks.as_texts(labels, "labels")
         checks.expect(len(names) == len(self.points), "labels", labels, "four names")
-        ax = shapes.new_axes(ax)
-        start, end = self.points[2:]
+        ax, (start, end) = shapes.new_axes(ax), self.points[2:]
         along = (end - start) / math.dist(start, end)
         t = (self.points - start) @ along
         ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * 0.08 * np.ptp(t)
@@ -255,11 +243,10 @@ class CrossRatioDisplay(shapes.PlaneDisplay):
                 normal = domain.matrix @ (self.points[i] - domain.center)
                 shifts[i] = 9 * outwards + (11 if normal @ across >= 0 else -11) * across
         look: Any = {"ha": "center", "va": "center", "zorder": 5, "textcoords": "offset points"}
-        places = zip(names, self.points, shifts, strict=True)
-        self.texts_ = [ax.annotate(f"${name}$", at, shift, **look) for name, at, shift in places]
+        for name, at, shift in zip(names, self.points, shifts, strict=True):
+            ax.annotate(f"${name}$", at, shift, **look)
         p, q, P, Q = names
         text = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
         if self.distance is not None:
             text += f",  $d({p}, {q}) = {self.distance:.3f}$"
-        rim = outlines.edges_of(self.domains)
-        return self._finish(ax, self.domains, line, *rim, title=text if title else "")
+        return self._finish(ax, self.domains, line, *outlines.edges_of(self.domains), title=text)
