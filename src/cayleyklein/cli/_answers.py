@@ -159,7 +159,8 @@ def answer(
         return
     n = write_rows(frames, output)
     if output is not None:
-        console.written({"output": str(output), "rows": n}, f"{output}: {counted(n, 'row')}")
+        said = "" if console.quiet else f"{output}: {counted(n, 'row')}"
+        console.result({"output": str(output), "rows": n}, said)
 
 
 def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> Iterator[Any]:

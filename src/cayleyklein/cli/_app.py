@@ -84,11 +84,8 @@ def run_command_line(arguments: list[str]) -> int:
         with warnings_as_notes(quiet=not {"-q", "--quiet"}.isdisjoint(arguments)):
             code = app(arguments, prog_name="cayleyklein", standalone_mode=False)
             sys.stdout.flush()
-        return ended(code if isinstance(code, int) else 0)
-    except typer.Exit as stop:
-        return ended(int(stop.exit_code))
     except (KeyboardInterrupt, typer.Abort):
-        return ended(INTERRUPTED)
+        code = INTERRUPTED  # which some versions of Typer return
     except UsageError as error:
         context = getattr(error, "ctx", None)
         where = context.command_path if context is not None else "cayleyklein"
@@ -106,13 +103,9 @@ def run_command_line(arguments: list[str]) -> int:
             advice = "" if debug else " --debug shows where."
             complain(f"an unexpected {type(error).__name__}: {sentence(error)}{advice}")
         return FAILED
-
-
-def ended(code: int) -> int:
-    """Return an exit code; some versions of Typer turn an interruption into one."""
     if code == INTERRUPTED:
         complain("interrupted.")
-    return code
+    return code if isinstance(code, int) else 0
 
 
 def complain(message: str) -> None:

@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -30,9 +29,6 @@ class Console:
             print(json.dumps(values, ensure_ascii=False, default=plain_value))
         elif text:
             print(text if styled else printable(text))
-
-    def written(self, values: dict[str, Any], text: str) -> None:
-        self.result(values, "" if self.quiet else text)
 
     def say(self, text: str) -> None:
         if not self.quiet:
@@ -62,28 +58,24 @@ class Console:
         if self.quiet or not sys.stderr.isatty():
             yield (lambda *_: None) if self.quiet else self.lines_of_progress(title)
             return
-        from rich import progress
         from rich.console import Console as Terminal
+        from rich.progress import Progress
 
-        columns = (progress.TextColumn("{task.description}"), progress.BarColumn(),
-                   progress.TaskProgressColumn(), progress.TimeRemainingColumn())  # fmt: skip
-        with progress.Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
+        with Progress(console=Terminal(stderr=True), transient=True) as bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total, *_: bar.update(task, completed=done, total=total)
 
     def lines_of_progress(self, title: str) -> Callable[..., None]:
         """Return a function that says now and then how far the work is, and how long it takes."""
-        start, said = time.monotonic(), -1.0
+        start, due = time.monotonic(), FIRST_LINE
         before: int | None = None
 
         def show(done: int, total: int | None, *_: Any) -> None:
-            nonlocal said, before
+            nonlocal due, before
             passed = time.monotonic() - start
             before = done if before is None else before  # what an earlier run has finished
-            wait = FIRST_LINE if said < 0 else NEXT_LINE
-            enough = total and total / FIRST_SHARE <= done - before < total - before
-            if total and enough and passed - max(said, 0.0) >= wait:
-                said, left = passed, passed * (total - done) / (done - before)
+            if total and passed >= due and total / FIRST_SHARE <= done - before < total - before:
+                due, left = passed + NEXT_LINE, passed * (total - done) / (done - before)
                 about = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
                 self.say(f"{title}: {done:,} of {total:,}, about {about} left")
 
@@ -120,7 +112,6 @@ TABLE_HELP = (
     "input. Text may be packed (gz, bz2, xz, zip)."
 )
 TASK_HELP = "What to predict: a class or a number; by default by the values of the target."
-TaskChoice = StrEnum("TaskChoice", {"auto": "auto", "class_": "class", "number": "number"})
 TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
 ROWS_HELP = "CSV, TSV, JSON lines (.jsonl), Excel (.xlsx) or Parquet."
@@ -130,7 +121,7 @@ RowsOption = Annotated[
 DropOption = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
 ]
-TaskOption = Annotated[TaskChoice, typer.Option(help=TASK_HELP)]
+TaskOption = Annotated[Literal["auto", "class", "number"], typer.Option(help=TASK_HELP)]
 SeedOption = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")]
 PictureOption = Annotated[Path | None, typer.Option(metavar="OUT", help="Draw: svg, png or pdf.")]
 

@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
 from cayleyklein.cli import _console
-from cayleyklein.cli._console import Console, TaskChoice, printable, with_console
+from cayleyklein.cli._console import Console, printable, with_console
 
 if TYPE_CHECKING:
     from cayleyklein.experiments.page import ReportTable
@@ -42,7 +41,7 @@ def compare_data(
     target: Annotated[
         str | None, Option("-t", "--target", metavar="COLUMN", help="What to predict, in files.")
     ] = None,
-    task: _console.TaskOption = TaskChoice.auto, drop: _console.DropOption = None,
+    task: _console.TaskOption = "auto", drop: _console.DropOption = None,
     neighbors: Annotated[
         int | None, Option("-k", "--neighbors", help=VOTES_HELP, show_default="the method's")
     ] = None,
@@ -78,7 +77,7 @@ def compare_data(
     chosen: dict[str, Any] = {"data": data} if data else {}
     with console.progress("comparing") as show:
         found = experiments.compare(
-            **chosen, **console.reading, target=target, task=task.value, drop=drop or [],
+            **chosen, **console.reading, target=target, task=task, drop=drop or [],
             n_neighbors=neighbors, n_splits=splits, test_size=test_size, n_jobs=jobs, progress=show,
         )  # fmt: skip
     path, end = None, f"{STAR_LEGEND}\n"
@@ -95,13 +94,13 @@ WANTED_HELP = (
     "exp: elliptic, hyperbolic and flat at k = 1, 3, 5, 11; targets: the same with k target "
     "neighbours and votes of 3; mixed: these and the mixed metric at k = 3, and sonar."
 )
-Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
+Wanted = Literal["exp", "targets", "mixed", "all"]
 
 
 @with_console("reproduce", "reproduce --full -o paper")
 def reproduce_tables(
     console: Console,
-    table: Annotated[Wanted, Option(help=WANTED_HELP)] = Wanted.all,
+    table: Annotated[Wanted, Option(help=WANTED_HELP)] = "all",
     full: Annotated[bool, Option("--full", help="The paper's protocol.")] = False,
     output: Annotated[
         Path, Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
@@ -130,7 +129,7 @@ def reproduce_tables(
     """
     from cayleyklein import experiments
 
-    tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
+    tables = ["exp", "targets", "mixed"] if table == "all" else [table]
     protocol = experiments.FULL if full else experiments.QUICK
     output.mkdir(parents=True, exist_ok=True)
     try:

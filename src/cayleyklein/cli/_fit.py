@@ -2,14 +2,13 @@
 
 import warnings
 from collections import Counter
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Option
 
 from cayleyklein.cli import _console
-from cayleyklein.cli._console import Console, TaskChoice, counted, not_zero, with_console
+from cayleyklein.cli._console import Console, counted, not_zero, with_console
 from cayleyklein.exceptions import InvalidInputError
 
 MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
@@ -22,11 +21,7 @@ KINDS_HELP = (
     "number, category, date, text, a date format (day=date:%d/%m/%Y), or an order "
     "(size=order:small<large). May be repeated."
 )
-ShapeChoice = StrEnum("ShapeChoice", ["isotropic", "diagonal"])
-ModelChoice = StrEnum("ModelChoice", ["auto", "neighbors", "kernel"])
-GeometryChoice = StrEnum(
-    "GeometryChoice", ["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
-)
+GeometryChoice = Literal["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
 
 
 @with_console(
@@ -39,11 +34,11 @@ def fit(
     console: Console, table: _console.TableArgument,
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="What to predict.")],
     output: Annotated[Path, Option("-o", "--output", metavar="MODEL", help="The file to write.")],
-    task: _console.TaskOption = TaskChoice.auto,
-    model: Annotated[ModelChoice, Option(help=MODEL_HELP)] = ModelChoice.auto,
+    task: _console.TaskOption = "auto",
+    model: Annotated[Literal["auto", "neighbors", "kernel"], Option(help=MODEL_HELP)] = "auto",
     geometry: Annotated[
         GeometryChoice, Option("-g", "--geometry", help="Geometry of the metric.")
-    ] = GeometryChoice.auto,
+    ] = "auto",
     neighbors: Annotated[int | None, Option("-k", "--neighbors", min=1, help=VOTERS_HELP)] = None,
     drop: _console.DropOption = None,
     kinds: Annotated[
@@ -76,21 +71,21 @@ def fit(
             raise InvalidInputError(said)
     by_column = [text.rsplit("=", maxsplit=1) for text in kinds or ()]
     rows = pd.concat(list(console.pieces(table)))
-    predicted = targets.TargetColumn.find(rows, target, task.value)
+    predicted = targets.TargetColumn.find(rows, target, task)
     what, (rows, answers, n_without) = predicted.task, predicted.split(rows)
     console.left_out(n_without, f"without a {what} in {target!r}")
     if predicted.cells.guess:
         console.note(f"{target}: {predicted.cells.guess}")
     if len(rows) < 2:
         raise InvalidInputError(f"{table} has one row with a {what}; learning needs many.")
-    if task is TaskChoice.auto and what == "number":
+    if task == "auto" and what == "number":
         holds = f"{target} holds {len(set(answers.tolist())):,} different numbers"
         console.note(f"{holds}, and is predicted as one (--task class predicts classes)")
     console.detail(f"{counted(len(rows), 'row')}, {counted(rows.shape[1], 'column')}")
     with console.progress("learning") as show:
         kind: Any = tables.TableClassifier if what == "class" else tables.TableRegressor
         fitted = kind(
-            neighbors or "auto", model=model.value, geometry=geometry.value,
+            neighbors or "auto", model=model, geometry=geometry,
             subsample=subsample or "auto", kinds=dict(by_column), drop=drop or [],
             random_state=seed, n_jobs=jobs,
             callback=lambda progress: show(progress.iteration, None),
@@ -223,10 +218,10 @@ def info(console: Console, model: _console.ModelArgument) -> None:
 def curvature(
     console: Console, table: _console.TableArgument,
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="Labels or numbers.")],
-    task: _console.TaskOption = TaskChoice.auto,
+    task: _console.TaskOption = "auto",
     shape: Annotated[
-        ShapeChoice, Option(help="Column scales: equal, or learned.")
-    ] = ShapeChoice.isotropic,
+        Literal["isotropic", "diagonal"], Option(help="Column scales: equal, or learned.")
+    ] = "isotropic",
     rows: Annotated[int, Option(min=2, help="Most rows, drawn at random.")] = 500,
     drop: _console.DropOption = None, picture: _console.PictureOption = None,
     seed: _console.SeedOption = 0,
@@ -247,7 +242,7 @@ def curvature(
     console.left_out(n_missing, f"without {target!r}")
     X = StandardScaler().fit_transform(tables.TableEncoder(drop=drop or []).fit_transform(others))
     X = X[:, X.any(axis=0)]
-    found = estimate_curvature(X, y, shape=shape.value, max_samples=rows, random_state=seed)
+    found = estimate_curvature(X, y, shape=shape, max_samples=rows, random_state=seed)
     if picture is not None:
         from cayleyklein.plotting import CurvatureDisplay
 
