@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import fdtrc
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.columns.means import row_count, weighted_median
+from cayleyklein.columns.means import f_test, row_count, weighted_median
 
 MOST_COLUMNS = 300  # beyond, or with fewer rows than this, a missing number becomes the median
 FEWEST_FITTED = 30
@@ -50,8 +49,12 @@ class Gaps:
                 largest = np.abs(known - median[j]).max() or 1.0  # squares of 1e200 overflow
                 away = (known - median[j]) / largest
                 scale[j] = largest * np.sqrt(share @ away**2 / share.sum()) or 1.0
-        p = [1.0 if targets is None else chance(g, targets[kept], weights) for g in missing.T]
-        found = cls(median, scale, None, np.flatnonzero(np.array(p) < TELLING))
+        telling = np.empty(0, dtype=np.intp)
+        if targets is not None:
+            some = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+            p = [f_test(missing[:, j].astype(int), targets[kept], weights)[0].min() for j in some]
+            telling = some[np.array(p) * targets.shape[1] < TELLING]
+        found = cls(median, scale, None, telling)
         if 1 < X.shape[1] <= MOST_COLUMNS and len(X) >= FEWEST_FITTED:
             every = -(-X.size // MOST_ENTRIES)
             precision = _precision(found._standardised(X[::every]), weights[::every])
@@ -116,17 +119,3 @@ def _precision(Z: Floats, weights: Floats) -> Floats:
         rows = filled(Z, precision)
         added = share @ missing / np.diag(precision)  # variance that the means do not have
     return np.asarray(precision)
-
-
-def chance(gone: Floats, targets: Floats, weights: Floats) -> float:
-    """Return the smallest p-value, over targets, that rows with and without a gap differ."""
-    n, size, mass = row_count(weights), weights @ gone, weights.sum()
-    if not 0 < size < mass:
-        return 1.0
-    mean = weights @ targets / mass
-    total = weights @ (targets - mean) ** 2
-    between = (weights * gone @ targets / size - mean) ** 2 * size * mass / (mass - size)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = between / (total - between) * (n - 2)
-    p = fdtrc(1, max(n - 2, 1), np.nan_to_num(ratio, nan=0.0))
-    return float(min(1.0, np.min(p) * len(mean)))

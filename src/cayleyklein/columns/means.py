@@ -67,6 +67,20 @@ def category_means(codes: Ints, targets: Floats, weights: Floats, n_levels: int)
     return np.vstack([levels, mean])
 
 
+def f_test(codes: Ints, targets: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return p-values (t,) that the means of groups do not differ, and the variance they tell.
+
+    Codes of groups are 0 to k - 1, each with rows. A constant target has p = 1.
+    """
+    n, k = row_count(weights), int(codes.max()) + 1
+    total = weights @ (targets - weights @ targets / weights.sum()) ** 2
+    inside = weights @ (targets - _group_means(codes, targets, weights)[codes]) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (total - inside) / (k - 1) / (inside / (n - k))
+        told = (total - inside) / total
+    return np.where(ratio > 0, fdtrc(k - 1, n - k, ratio), 1.0), told
+
+
 def folds_of(table: Any, targets: Floats, weights: Floats) -> Ints:
     """Return the fold of each row, whatever the order of the rows; -1 for rows of weight 0."""
     hashes = require("pandas", "cli").util.hash_pandas_object(table, index=False).to_numpy()
@@ -110,15 +124,10 @@ def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights:
     n, k = row_count(weights), len(levels)
     if targets is None or k > MOST_CODES or n < ROWS_PER_CODE * k:
         return False
-    targets = targets[known]
-    group, size = _group_means(codes, targets, weights), np.bincount(codes, weights)
-    total = weights @ (targets - weights @ targets / weights.sum()) ** 2
-    inside = weights @ (targets - group[codes]) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (total - inside) / (k - 1) / (inside / (n - k))
-    tells = (total - inside > MUCH * total) & (fdtrc(k - 1, n - k, ratio) < SURE)
+    p, told = f_test(codes, targets[known], weights)
+    group, size = _group_means(codes, targets[known], weights), np.bincount(codes, weights)
     apart = ((group[:, None] - group) ** 2).sum(axis=2)
     share = np.outer(size, size) / np.add.outer(size, size)  # inverse variance of a difference
     follows, any_two = np.eye(k, k=1), np.triu(np.ones((k, k)), 1)
     near, far = (np.average(apart, weights=share * some) for some in (follows, any_two))
-    return bool(tells.any() and near > UNLIKE_NEXT * far)
+    return bool(((told > MUCH) & (p < SURE)).any() and near > UNLIKE_NEXT * far)

@@ -25,7 +25,6 @@ from scipy.special import log_ndtr
 
 from cayleyklein._typing import Floats
 from cayleyklein.kernels.machine import Spectrum
-from cayleyklein.manifold.scaling import StressProfile
 from cayleyklein.metrics import CurvedMetric
 
 NOISES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
@@ -38,6 +37,7 @@ ENDS = (-0.999, 0.97)  # of the profile, along u
 STEP = 0.6  # of a logarithm, in a search
 MOST_ROUNDS, ENOUGH = 20, 0.02  # rounds of a search, and the gain in a round that ends it
 SCALES = (-7.0, 7.0)  # bounds of the logarithms of scales of standardised columns
+Measure = Callable[[float, Floats], tuple[float, float]]  # (u, parameters) → K and bend
 
 
 def peak(values: dict[float, float]) -> float:
@@ -128,8 +128,7 @@ def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats) -> Float
 
 def laplace(covariance: Floats, signs: Floats, f: Floats) -> tuple[float, Floats]:
     """Return the log likelihood of signs, and the mode f; Newton's method from a given f."""
-    n, reached, step = len(signs), -np.inf, 1.0
-    a = np.zeros(n)
+    n = len(signs)
     for start in (f, np.zeros(n)):
         f, reached = start, -np.inf
         for _ in range(NEWTON_STEPS):
@@ -178,24 +177,17 @@ def climb(value: Callable[[Floats], float], start: Floats, bounds: Floats) -> tu
 
 @dataclass
 class Profile:
-    """A profile known at some u: `points` are u → log likelihood, other parameters."""
+    """A profile known at some u: `points` are u → log likelihood, other parameters.
 
+    `search` finds them at a u, from the parameters of the nearest known one if there is any.
+    """
+
+    search: Callable[[float, Floats | None], tuple[float, Floats]]
     points: dict[float, tuple[float, Floats]] = field(default_factory=dict, init=False)
-    least = least_bend = -np.inf  # the lower end of the domain
-
-    def curvature(self, u: float) -> float:
-        return u
-
-    def mean_square(self, u: float) -> float:
-        """Return the mean of ‖z‖² by the parameters of the nearest known u."""
-        raise NotImplementedError
-
-    def search(self, u: float) -> tuple[float, Floats]:
-        raise NotImplementedError
 
     def at(self, u: float) -> float:
         if u not in self.points:
-            self.points[u] = self.search(u)
+            self.points[u] = self.search(u, self.nearest(u) if self.points else None)
         return self.points[u][0]
 
     def nearest(self, u: float) -> Floats:
@@ -240,7 +232,7 @@ class Profile:
 
 
 @dataclass
-class ProcessProfile(Profile):
+class ProcessModel:
     """Rows z (n, r), centred, and the process of their targets.
 
     Logarithms of the scales of columns of z are searched from `scales` (s, r); r is 0 if z is L's.
@@ -253,9 +245,9 @@ class ProcessProfile(Profile):
     def __post_init__(self) -> None:
         square = np.square(self.z)
         self.sqradius = float(square.sum(axis=1).max())
-        self.least = -1 / self.sqradius
+        least = -1 / self.sqradius
         # scales may bring all rows as far out as the farthest
-        self.least_bend = -1.0 if self.scales.size else self.least * square.sum(axis=1).mean()
+        self.least = least, -1.0 if self.scales.size else least * square.sum(axis=1).mean()
 
     def factor(self, log_scales: Floats) -> Floats:
         """Return the diagonal of L, which keeps the largest ‖z‖."""
@@ -265,9 +257,10 @@ class ProcessProfile(Profile):
         longest = np.square(self.z * found).sum(axis=1).max()
         return np.asarray(found * np.sqrt(self.sqradius / longest))
 
-    def mean_square(self, u: float) -> float:
-        scales = self.factor(self.nearest(u)[len(self.process.bounds) :])
-        return float(np.square(self.z * scales).sum(axis=1).mean())
+    def measure(self, u: float, parameters: Floats) -> tuple[float, float]:
+        """Return K, and K times the mean of ‖z‖²."""
+        z, K = self.z * self.factor(parameters[len(self.process.bounds) :]), self.curvature(u)
+        return K, K * float(np.square(z).sum(axis=1).mean())
 
     def curvature(self, u: float) -> float:
         return u / self.sqradius / (1 - max(u, 0.0))
@@ -278,7 +271,7 @@ class ProcessProfile(Profile):
         D = metric.pairwise(self.z)
         return np.asarray(D / D.mean())
 
-    def search(self, u: float) -> tuple[float, Floats]:
+    def search(self, u: float, near: Floats | None) -> tuple[float, Floats]:
         m = len(self.process.bounds)
         fixed = None if self.scales.size else self.distances(u, np.empty(0))
 
@@ -287,32 +280,13 @@ class ProcessProfile(Profile):
             return self.process.log_likelihood(D, parameters[:m])
 
         others, scales = self.process.starts, self.scales
-        if self.points:
-            near = self.nearest(u)
+        if near is not None:
             others, scales = near[None, :m], np.unique(np.vstack([near[m:], scales]), axis=0)
         starts = [np.append(*both) for both in product(others, scales)]
         start = max(starts, key=value) if len(starts) > 1 else starts[0]
         bounds = [*self.process.bounds, *[SCALES] * self.scales.shape[1]]
         return climb(value, start, np.array(bounds))
 
-    def fitted(self, u: float) -> tuple[Floats, Floats]:
-        """Return the distances and the parameters of the process at u."""
-        self.at(u)
-        parameters, m = self.points[u][1], len(self.process.bounds)
-        return self.distances(u, parameters[m:]), parameters[:m]
-
-
-@dataclass
-class StressCurve(Profile):
-    """The profile of a map's stress; u is K."""
-
-    stress: StressProfile
-    inflation: float
-
-    def mean_square(self, u: float) -> float:
-        return float(np.square(self.stress.v).sum(axis=1).mean())
-
-    def search(self, u: float) -> tuple[float, Floats]:
-        start = self.nearest(u) if self.points else self.stress.v
-        found, v = self.stress.log_likelihood(u, start)
-        return found / self.inflation, v
+    def score(self, u: float, parameters: Floats) -> float:
+        m = len(self.process.bounds)
+        return self.process.score(self.distances(u, parameters[m:]), parameters[:m])

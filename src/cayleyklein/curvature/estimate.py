@@ -193,14 +193,13 @@ def estimate_curvature(
     if len(z) < needed:
         few = f"X has {len(z)} rows, but at least {needed} are needed"
         raise InvalidInputError(f"{few} for as many parameters.")
-    profile = profiles.ProcessProfile(process, z, scales)
+    model = profiles.ProcessModel(process, z, scales)
+    profile = profiles.Profile(model.search)
     with estimators.few_threads(len(z), len(z)):
         profile.explore(0.0, profiles.ENDS, n_grid)
-        found = _estimate(profile, level)
-        scores = [process.score(*profile.fitted(u)) for u in sorted(profile.points)]
-    factor = (
-        profile.factor(profile.nearest(profile.best())[len(process.bounds) :])[:, None] * factor
-    )
+        found = _estimate(profile, level, model.measure, model.least)
+        scores = [model.score(u, profile.nearest(u)) for u in sorted(profile.points)]
+    factor = model.factor(profile.nearest(profile.best())[len(process.bounds) :])[:, None] * factor
     metric = CurvedMetric(factor=factor, center=center, curvature=found.curvature)
     curve = found.profile._replace(score=np.array(scores))
     kind = "labels" if labels else "numbers"
@@ -260,12 +259,13 @@ def _shaped(
     return rows, targets, before / (after or 1.0) / widths[:, None] * axes, center, scales
 
 
-def _estimate(profile: profiles.Profile, level: float) -> CurvatureEstimate:
-    """Return the maximum, its interval and p-value, by χ²."""
+def _estimate(
+    profile: profiles.Profile, level: float, measure: profiles.Measure, least: tuple[float, float]
+) -> CurvatureEstimate:
+    """Return the maximum, its interval and p-value, by χ²; an open lower end is `least`."""
 
     def measured(u: float) -> tuple[float, float]:
-        K = profile.curvature(u)
-        return K, K * profile.mean_square(u)
+        return measure(u, profile.nearest(u))
 
     limit = float(stats.chi2.ppf(level, 1))
     p = float(stats.chi2.sf(profile.deviance(0.0), 1))
@@ -277,7 +277,7 @@ def _estimate(profile: profiles.Profile, level: float) -> CurvatureEstimate:
     inside = np.array([measured(at) for at in {*u, *ends} - {None} if low <= at <= high])
     (K_low, bend_low), (K_high, bend_high) = inside.min(axis=0), inside.max(axis=0)
     if ends[0] is None:
-        K_low, bend_low = profile.least, profile.least_bend
+        K_low, bend_low = least
     if ends[1] is None:
         K_high = bend_high = np.inf
     return CurvatureEstimate(
@@ -306,8 +306,13 @@ def _of_map(
     low, high = stress.bounds
     reach = (high - low) * float(np.clip(REACH * np.sqrt(variance) / (high - low), 1e-6, 1.0))
     K = float(np.clip(stress.K, low, high))
-    profile = profiles.StressCurve(stress, inflation)
+
+    def search(K: float, near: Floats | None) -> tuple[float, Floats]:
+        found, v = stress.log_likelihood(K, stress.v if near is None else near)
+        return found / inflation, v
+
+    profile, square = profiles.Profile(search), float(np.square(stress.v).sum(axis=1).mean())
     with estimators.few_threads(len(stress.v), len(stress.v)):
         profile.explore(K, (max(K - reach, low), min(K + reach, high)), n_grid)
-        found = _estimate(profile, level)
+        found = _estimate(profile, level, lambda K, _: (K, K * square), (-np.inf, -np.inf))
     return replace(found, n_rows=len(stress.v))

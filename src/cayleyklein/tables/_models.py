@@ -117,8 +117,9 @@ class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
         index = np.asarray(as_table(X).index)
         auto = isinstance(self.n_neighbors, str) and self.n_neighbors == "auto"
         if not auto and (k := as_count(self.n_neighbors, "n_neighbors")) >= len(index):
-            others = f"a row has only {len(index) - 1} others"
-            raise InvalidInputError(f"{k} neighbours were asked for, but {others}.")
+            n_others = len(index) - 1
+            few = f"a row has only {n_others} other{'s' * (n_others != 1)}"
+            raise InvalidInputError(f"{k} neighbours were asked for, but {few}.")
         estimator = self._estimator(len(index))
         target = self._as_target(check_lengths(self, index, y))
         how: Any = {"max_categories": self.max_categories, "kinds": self.kinds, "drop": self.drop}
