@@ -10,13 +10,13 @@ import numpy as np
 from _output import save
 from scipy.stats.qmc import Halton
 
-from cayleyklein import CurvedMetric
+from cayleyklein import CayleyKleinVoronoi, CurvedMetric
 from cayleyklein.plotting import ChartDisplay
 
 metric = CurvedMetric(matrix=[[0.5, 0.3], [0.3, 0.8]], center=[1.0, 0.5], curvature=-1.0)
 disc = 2 * Halton(2, scramble=False).random(41)[1:] - 1
 points = metric.domain.from_euclidean(disc[np.linalg.norm(disc, axis=1) < 0.95])
 
-display = ChartDisplay.from_points(points, metric).plot()
+display = ChartDisplay.from_diagram(CayleyKleinVoronoi(points, metric)).plot()
 
 save(display.figure_)

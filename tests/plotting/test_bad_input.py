@@ -9,7 +9,7 @@ from tests.bad_input import Call, calls, check, count, fixed, labels, one_of, po
 from tests.bad_input import thing as an_object
 from tests.small import DISC, FLAT, P, Q, X, Y, fitted
 
-from cayleyklein import plotting
+from cayleyklein import CayleyKleinVoronoi, plotting
 
 FEW = X[::4]
 COLLINEAR = {name: np.array([a, a / 2]) for name, a in zip("pqPQ", (0.25, 0.5, -1, 1), strict=True)}
@@ -30,7 +30,9 @@ diagram = an_object(fitted("diagram"))
 
 MADE = {
     "BallDisplay": lambda: plotting.BallDisplay.from_metric(DISC, P, 0.5, resolution=8),
-    "ChartDisplay": lambda: plotting.ChartDisplay.from_points(FEW, DISC, charts=["klein"]),
+    "ChartDisplay": lambda: plotting.ChartDisplay.from_diagram(
+        CayleyKleinVoronoi(FEW, DISC), charts=["klein"]
+    ),
     "CrossRatioDisplay": lambda: plotting.CrossRatioDisplay.from_points(**COLLINEAR),
     "DecisionBoundaryDisplay": lambda: plotting.DecisionBoundaryDisplay.from_estimator(
         fitted("classifier"), X, Y, resolution=8
@@ -56,9 +58,6 @@ CALLS = {
     "BallDisplay.plot": plot(
         "BallDisplay", ax=ax, color=color, fill=real(0.15, -1.0, 2.0), label=fixed("balls")
     ),
-    "ChartDisplay.from_points": Call(plotting.ChartDisplay.from_points, {
-        "points": rows(FEW), "metric": flat, "charts": charts, "order": order, "window": window,
-    }),
     "ChartDisplay.from_diagram": Call(
         plotting.ChartDisplay.from_diagram, {"diagram": diagram, "charts": charts}
     ),
@@ -128,7 +127,7 @@ SAMPLE = """
 BallDisplay.from_metric resolution: a bool
 BallDisplay.plot fill: out of range: 2
 ChartDisplay.from_diagram charts: nothing
-ChartDisplay.from_points order: out of range: 4
+VoronoiDisplay.from_points order: out of range: 4
 ChartDisplay.plot axes: no axes
 CrossRatioDisplay.from_metric q: on the boundary
 CrossRatioDisplay.from_points P: inf

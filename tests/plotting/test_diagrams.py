@@ -89,9 +89,13 @@ def test_a_diagram_in_space_is_refused():
             display.from_diagram(diagram)
 
 
+def in_charts(points, metric, charts=None):
+    return ChartDisplay.from_diagram(CayleyKleinVoronoi(points, metric), charts=charts)
+
+
 def drawn_edges(points, metric, chart):
     """Return the polylines of the edges as they are drawn, and the places of the points."""
-    display = ChartDisplay.from_points(points, metric, charts=[chart]).plot(gid="edge")
+    display = in_charts(points, metric, charts=[chart]).plot(gid="edge")
     (ax,) = display.axes_
     found = [c.get_segments() for c in ax.collections if c.get_gid() == "edge"]
     dots = [c.get_offsets() for c in ax.collections if isinstance(c, PathCollection)]
@@ -148,7 +152,7 @@ def test_poincare_edges_are_circles_across_the_rim():
 
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
 def test_every_default_chart_is_drawn(K):
-    display = ChartDisplay.from_points(random_points(10), metric_of(K)).plot()
+    display = in_charts(random_points(10), metric_of(K)).plot()
     assert len(display.axes_) == len(display.charts) >= 2
     for ax in display.axes_:
         assert ax.get_title()
@@ -159,20 +163,20 @@ def test_every_default_chart_is_drawn(K):
 
 def test_a_point_at_the_bottom_of_the_bowl_is_drawn():
     disc = CurvedMetric.euclidean(2, curvature=-1.0)
-    display = ChartDisplay.from_points([[0.0, 0.0]], disc, charts=["hyperboloid"]).plot()
+    display = in_charts([[0.0, 0.0]], disc, charts=["hyperboloid"]).plot()
     display.figure_.canvas.draw()
 
 
 def test_axes_that_do_not_fit_the_charts_are_refused():
-    display = ChartDisplay.from_points(random_points(5), metric_of(-1.0))
+    display = in_charts(random_points(5), metric_of(-1.0))
     with pytest.raises(CayleyKleinError, match="1 axes for 5 charts"):
         display.plot(plt.figure().add_subplot())
-    sphere = ChartDisplay.from_points(random_points(5), metric_of(-1.0), charts=["hemisphere"])
+    sphere = in_charts(random_points(5), metric_of(-1.0), charts=["hemisphere"])
     with pytest.raises(CayleyKleinError, match="3d"):
         sphere.plot([plt.figure().add_subplot(projection="3d")])
     for charts in ("klein", []):
         with pytest.raises(CayleyKleinError, match=r"list of names|sequence of str"):
-            ChartDisplay.from_points(random_points(5), metric_of(-1.0), charts=charts)
+            in_charts(random_points(5), metric_of(-1.0), charts=charts)
 
 
 @pytest.mark.parametrize("cell", [-1, 10, "first"])
@@ -184,6 +188,6 @@ def test_a_cell_that_does_not_exist_is_not_highlighted(cell):
 
 def test_a_chart_that_does_not_exist_is_refused():
     with pytest.raises(NotRepresentableError, match="half_space"):
-        ChartDisplay.from_points(random_points(5), metric_of(1.0), charts=["half_space"])
+        in_charts(random_points(5), metric_of(1.0), charts=["half_space"])
     with pytest.raises(CayleyKleinError, match="mercator"):
-        ChartDisplay.from_points(random_points(5), metric_of(1.0), charts=["mercator"])
+        in_charts(random_points(5), metric_of(1.0), charts=["mercator"])

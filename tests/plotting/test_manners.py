@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedMDS, CurvedMetric, plotting
+from cayleyklein import (
+    CayleyKleinVoronoi,
+    CurvedKNeighborsClassifier,
+    CurvedMDS,
+    CurvedMetric,
+    plotting,
+)
 from cayleyklein.plotting import (
     BallDisplay,
     ChartDisplay,
@@ -37,7 +43,9 @@ DISPLAYS = {
         0.98 * METRIC.domain.boundary(40),
         resolution=20,
     ),
-    "chart": lambda: ChartDisplay.from_points(POINTS, METRIC, charts=["conformal"]),
+    "chart": lambda: ChartDisplay.from_diagram(
+        CayleyKleinVoronoi(POINTS, METRIC), charts=["conformal"]
+    ),
 }
 
 

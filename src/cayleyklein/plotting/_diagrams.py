@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from cayleyklein import _validation as checks
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import CHARTS, space
+from cayleyklein.geometry import CHARTS
 from cayleyklein.geometry.charts import EMBEDDED, refuse_chart
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, shapes
@@ -118,7 +118,7 @@ class ChartDisplay:
     Parameters
     ----------
     diagram : CayleyKleinVoronoi of points of the plane
-    charts : sequence of str, "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`
+    charts : sequence of str, their names
 
     Examples
     --------
@@ -128,39 +128,21 @@ class ChartDisplay:
     >>> display = ChartDisplay.from_diagram(CayleyKleinVoronoi(points, metric, order=2))
     >>> display.charts
     ('euclidean', 'klein', 'conformal', 'half_space', 'hemisphere')
-    >>> figure = ChartDisplay.from_points(points, metric, charts=["klein"]).plot().figure_
+    >>> figure = display.plot().figure_
     """
 
     diagram: CayleyKleinVoronoi
     charts: Sequence[str]
 
     @classmethod
-    def from_points(
-        cls, points: ArrayLike, metric: CurvedMetric, *, charts: Sequence[str] | None = None,
-        **options: Any,
-    ) -> Self:  # fmt: skip
-        """Compute the diagram and its images.
-
-        Parameters
-        ----------
-        points : array-like of shape (n, 2), the generators
-        metric : CurvedMetric of the plane
-        charts : sequence of str, optional
-            "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; by default the usual ones.
-        **options : ``order`` and ``window`` of :class:`cayleyklein.CayleyKleinVoronoi`
-            The window of an elliptic metric is almost the whole plane by default.
-        """
-        if space.as_space(metric).curvature > 0 and options.get("window") is None:
-            # almost up to the equator: 10⁴ radii of the sphere
-            reach = 1e4 * np.linalg.norm(metric.inverse_factor, axis=1) * metric.curvature**-0.5
-            options["window"] = np.stack([metric.center - reach, metric.center + reach])
-        return cls.from_diagram(CayleyKleinVoronoi(points, metric, **options), charts=charts)
-
-    @classmethod
     def from_diagram(
         cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
     ) -> Self:
-        """Compute the images of a diagram of the plane, in charts as by :meth:`from_points`."""
+        """Show a diagram of the plane, an elliptic one almost up to the equator.
+
+        Charts are "euclidean" and keys of :data:`cayleyklein.geometry.CHARTS`, by default the usual
+        ones.
+        """
         _check_plane(diagram)
         sign = int(np.sign(diagram.metric.curvature))
         usual = (EUCLIDEAN, "klein", *USUAL_CHARTS[sign])
@@ -170,6 +152,11 @@ class ChartDisplay:
             checks.as_choice(name, "charts", (EUCLIDEAN, *CHARTS))
             if name != EUCLIDEAN:
                 refuse_chart(name, sign)
+        if sign > 0:  # 10⁴ radii of the sphere
+            metric = diagram.metric
+            reach = 1e4 * np.linalg.norm(metric.inverse_factor, axis=1) * metric.curvature**-0.5
+            window = np.stack([metric.center - reach, metric.center + reach])
+            diagram = CayleyKleinVoronoi(diagram.points, metric, order=diagram.order, window=window)
         return cls(diagram=diagram, charts=names)
 
     def plot(self, axes: Sequence[shapes.Axes] | None = None, **options: Any) -> Self:
