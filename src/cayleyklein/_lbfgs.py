@@ -24,6 +24,8 @@ FIRST_STEP = 0.1  # length relative to the parameters
 
 class Minimum(NamedTuple):
     x: Floats
+    value: float
+    n_iter: int
     converged: bool  # False where max_iter ran out
     stopped: bool  # by the callback
 
@@ -43,20 +45,20 @@ def minimise(
     """
     pairs: Pairs = deque(maxlen=MEMORY)
     value, gradient = function(x)
-    for _ in range(max_iter):
+    for n_iter in range(max_iter):
         direction = -_apply_inverse_hessian(pairs, gradient)
         slope = float(direction @ gradient)
         if not slope < 0:
             pairs.clear()
             direction, slope = -gradient, -float(gradient @ gradient)
         if slope == 0:
-            return Minimum(x, True, False)
+            return Minimum(x, value, n_iter, True, False)
         length = 1.0
         if not pairs:
             length = FIRST_STEP * max(float(np.linalg.norm(x)), FIRST_STEP) / np.sqrt(-slope)
         found = _search_line(function, x, value, slope, direction, length)
         if found is None:  # no lower value along the direction: a kink, or rounding
-            return Minimum(x, True, False)
+            return Minimum(x, value, n_iter, True, False)
         there, lower, gradient_there = found
         s, y = there - x, gradient_there - gradient
         sy = float(s @ y)
@@ -64,10 +66,10 @@ def minimise(
             pairs.append((s, y, 1 / sy))
         fall, x, value, gradient = value - lower, there, lower, gradient_there
         if callback is not None and callback(x, value):
-            return Minimum(x, False, True)
+            return Minimum(x, value, n_iter + 1, False, True)
         if fall <= tol * max(abs(value), floor):
-            return Minimum(x, True, False)
-    return Minimum(x, False, False)
+            return Minimum(x, value, n_iter + 1, True, False)
+    return Minimum(x, value, max_iter, False, False)
 
 
 def _apply_inverse_hessian(pairs: Pairs, gradient: Floats) -> Floats:

@@ -77,17 +77,13 @@ class Stress:
         square = np.square(dissimilarities) * (1.0 if weights is None else weights)
         self.total = float(square.sum()) / 2 or 1.0
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def __call__(self, v: Floats, K: float, shrinkage: float = 0.0) -> tuple[float, Floats, float]:
         """Return the stress and its gradient in v and K, with c² shrunk by a share."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            at = to_stereographic(v, K)
-            if not (np.isfinite(at.w).all() and np.isfinite(at.y).all()):
-                return np.inf, v, 0.0
-            at = at._replace(w=np.sqrt(1 - shrinkage) * at.w)
-            return self._expand(v, K, at)
-
-    def _expand(self, v: Floats, K: float, at: Stereographic) -> tuple[float, Floats, float]:
-        n = len(v)
+        n, at = len(v), to_stereographic(v, K)
+        if not (np.isfinite(at.w).all() and np.isfinite(at.y).all()):
+            return np.inf, v, 0.0
+        at = at._replace(w=np.sqrt(1 - shrinkage) * at.w)
         sums, pull = np.zeros(2), np.zeros((v.shape[1] + 2, n))
         lifted = np.vstack([at.w, at.w * at.y.T])
         weights = np.empty((0, 0)) if self.weights is None else self.weights

@@ -175,7 +175,6 @@ class ScalingProblem:
         # K is measured such that the stress is as curved in it as in a coordinate
         unit = 24 / np.sqrt(n)
         least = self.curvature(STRONGEST) if self.longest else 0.0
-        steps: list[float] = []
 
         def value(x: Floats) -> tuple[float, Floats]:
             at = float(x[-1]) * unit if learned else K
@@ -184,16 +183,11 @@ class ScalingProblem:
             found, by_v, by_K = self.stress(x[: n * r].reshape(n, r), at, shrinkage)
             return found, np.append(by_v, [by_K * unit] * learned)
 
-        def note(x: Floats, reached: float) -> bool:
-            steps.append(reached)
-            return False
-
         start = np.append(v, [max(K, least) / unit] * learned)
         tol = self.tol / (100 if shrinkage else 1)
-        end = minimise(value, start, max_iter=self.max_iter, tol=tol, floor=FLOOR, callback=note)
-        reached = steps[-1] if steps else value(start)[0]
+        end = minimise(value, start, max_iter=self.max_iter, tol=tol, floor=FLOOR)
         at, places = float(end.x[-1]) * unit if learned else K, end.x[: n * r].reshape(n, r)
-        fit = Scaling(places, at, reached, len(steps), end.converged)
+        fit = Scaling(places, at, end.value, end.n_iter, end.converged)
         if learned and least < 0 and AT_LIMIT * least > fit.K:
             limit = self.descend(fit.v, least, fixed=True)
             return limit._replace(n_iter=fit.n_iter + limit.n_iter)
