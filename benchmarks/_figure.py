@@ -40,7 +40,9 @@ def draw(classifiers: str, curvature: str, path: Path) -> None:
 
     gain, verdict = gains(classifiers), verdicts(curvature)
     order = list(VERDICTS)[::-1]
-    names = sorted(gain.keys() & verdict, key=lambda name: (order.index(verdict[name]), gain[name]))
+    names = sorted(
+        gain.keys() & verdict, key=lambda name: (order.index(verdict[name]), gain[name], name)
+    )
     look = {"svg.hashsalt": "cayleyklein", "font.size": 10, "svg.fonttype": "path"}
     with mpl.rc_context(look):
         figure, axes = plt.subplots(figsize=(7.2, 0.21 * len(names) + 1.1), layout="constrained")
