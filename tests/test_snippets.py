@@ -62,7 +62,12 @@ def copy_downloads(folder):
         shutil.copy(table, clone)
 
 
-@pytest.mark.parametrize("block", SNIPPETS, ids=lambda block: block.name)
+def slow_but_of_the_first_pages(block: Block):
+    marks = () if block.page in ("README.md", "docs/start.md") else pytest.mark.slow
+    return pytest.param(block, id=block.name, marks=marks)
+
+
+@pytest.mark.parametrize("block", [*map(slow_but_of_the_first_pages, SNIPPETS)])
 def test_runs(block, tmp_path, monkeypatch, capsys):
     if block.not_run is not None:
         compile(block.code, block.name, "exec")

@@ -41,6 +41,7 @@ def test_figure_is_written(script, tmp_path, monkeypatch):
         assert path.stat().st_size > 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES_OF_USE, ids=lambda path: path.stem)
 def test_example_runs(script, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda: None)
