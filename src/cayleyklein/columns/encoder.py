@@ -118,19 +118,17 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats | None]:
         """Fit; return rows to learn from, and to search in where they are others."""
         table, targets, weights = self._fit(X, y, sample_weight)
-        rows = self._numbers(table)
+        parts = self._numbers(table)
+        rows = np.hstack(parts)
         self.gaps_ = Gaps.of(rows, weights, targets)
         if targets is None or not any(column.levels for column in self._used()):
             return self.gaps_.fill(rows), None
-        folds, taught, start = means.folds_of(table, targets, weights), rows.copy(), 0
-        for column in self._used():
-            end = start + len(column.feature_names)
+        folds = means.folds_of(table, targets, weights)
+        for at, column in enumerate(self._used()):
             if column.levels:
                 codes, n_levels = column._places(table[column.name]), len(column.categories)
-                others = means.means_of_others(codes, targets, weights, n_levels, folds)
-                taught[:, start:end] = others
-            start = end
-        return self.gaps_.fill(taught), self.gaps_.fill(rows)
+                parts[at] = means.means_of_others(codes, targets, weights, n_levels, folds)
+        return self.gaps_.fill(np.hstack(parts)), self.gaps_.fill(rows)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats | None, Floats]:
         """Fit; return the table, the targets (n, t) and the weights."""
@@ -171,10 +169,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         return self._encoded(self._table(X))
 
     def _encoded(self, table: Any) -> Floats:
-        return self.gaps_.fill(self._numbers(table))
+        return self.gaps_.fill(np.hstack(self._numbers(table)))
 
-    def _numbers(self, table: Any) -> Floats:
-        return np.hstack([column.encode(table[column.name]) for column in self._used()])
+    def _numbers(self, table: Any) -> list[Floats]:
+        return [column.encode(table[column.name]) for column in self._used()]
 
     def get_feature_names_out(self, input_features: Any = None) -> Texts:
         """Name the numbers of a row; `input_features`, if given, must be those of the fit."""

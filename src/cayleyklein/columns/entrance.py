@@ -62,20 +62,17 @@ class TableInput(TakesTables):
 
 def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) -> tuple[Any, Any]:
     """Return checked rows, perhaps with NaN, or a table to encode; and y, whose length is right."""
-    if not isinstance(estimator, TableInput):
-        return check_data(  # type: ignore[no-any-return]
-            estimator, X, y, order="C", ensure_min_samples=least_rows, reset=reset
-        )
-    if not reset:
+    takes = isinstance(estimator, TableInput)
+    if takes and not reset:
         rows = query_rows(estimator, X)
-    elif estimator._encoding is not None or (estimator.metric is None and holds_words(X)):
+    elif takes and (estimator._encoding or (estimator.metric is None and holds_words(X))):
         rows = as_table(X)
         with naming("X"):
             validate_data(estimator, X, skip_check_array=True)
     else:
-        rows = check_data(
-            estimator, X, order="C", ensure_min_samples=least_rows, ensure_all_finite="allow-nan"
-        )
+        options: Any = {"ensure_min_samples": least_rows, "reset": reset}
+        options["ensure_all_finite"] = "allow-nan" if takes else True
+        rows = check_data(estimator, X, order="C", **options)
     return rows, check_lengths(estimator, rows, y)
 
 

@@ -50,10 +50,7 @@ ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that
     "DTypeNode": {"numpy.dtype"},
     "ObjectNode": TRUSTED,
 }
-PARAMETERS = (  # to save; not threads, which belong to the machine
-    "n_neighbors", "model", "geometry", "weights", "max_categories", "kinds", "drop", "subsample",
-    "random_state",
-)  # fmt: skip
+NOT_SAVED = ("callback", "n_jobs")  # parameters; threads belong to the machine
 TableModel = TableClassifier | TableRegressor
 MODELS: dict[str, type[TableModel]] = {"class": TableClassifier, "number": TableRegressor}
 METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
@@ -172,7 +169,7 @@ def check_contents(archive: bytes, path: Path) -> None:
 
 
 def parameters_of(model: Any) -> State:
-    values = {name: getattr(model, name) for name in PARAMETERS}
+    values = {name: v for name, v in model.get_params(deep=False).items() if name not in NOT_SAVED}
     for name, value in values.items():
         values[name] = value.item() if isinstance(value, np.generic) else value
         try:
@@ -223,7 +220,8 @@ def state_of(model: TableModel) -> State:
 
 def model_of(state: State) -> TableModel:
     given, learned = state["parameters"], state["metric"]
-    model = MODELS[state["task"]](**{name: given[name] for name in PARAMETERS})
+    model = MODELS[state["task"]]()
+    model.set_params(**{name: given[name] for name in parameters_of(model)})
     encoder, numbers, targets = state["encoder"], state["row_numbers"], state["targets"]
     columns = zip(learned["factors"], learned["centers"], learned["curvatures"], strict=True)
     parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]

@@ -37,7 +37,6 @@ from cayleyklein.prediction import (
 from cayleyklein.prediction.votes import candidates_of, neighbor_weights
 
 VOTE_WEIGHTS = ("auto", "local", "linear", "uniform", "distance")
-KERNELS = (CurvedKernelClassifier, CurvedKernelRegressor)
 KERNEL_UP_TO = 100_000  # rows; of more, "auto" takes neighbours
 
 
@@ -65,7 +64,16 @@ n_jobs : int or None, default=None
     Number of threads that search neighbours; -1 for all cores.
 callback : callable or None, default=None
     Called with a :class:`cayleyklein.learning.Progress` each iteration; true stops. Not saved.""",
-    "learned": """metric_ : CurvedMetric, MixedMetric or ProductMetric
+    "model": """model : {"auto", "neighbors", "kernel"}, default="auto"
+    What predicts from the encoded rows: kernel machines and neighbours added, see
+    :class:`cayleyklein.CurvedKernelClassifier` and :class:`cayleyklein.CurvedKernelRegressor`,
+    which also gives intervals; or neighbours alone. "auto" takes the kernel up to 100,000 rows,
+    unless `n_neighbors` or `weights` are given.""",
+    "learned": """targets_ : ndarray of shape (n,)
+    Class or number of each fitted row.
+estimator_ : CurvedKNeighborsClassifier, CurvedKNeighborsRegressor or their kernel counterpart
+    Predicts from the encoded rows.
+metric_ : CurvedMetric, MixedMetric or ProductMetric
     On the encoded columns.
 learned_ : dict
     "geometry" of the metric, "curvatures" and "weights" of its parts, "n_iter", "n_rows" of
@@ -183,7 +191,7 @@ class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
     def is_kernel(self) -> bool:
         """Whether kernel machines predict, not neighbours: ``model="auto"`` chooses by the rows."""
         check_is_fitted(self, "estimator_")
-        return isinstance(self.estimator_, KERNELS)
+        return isinstance(self.estimator_, self._kernel)
 
     @property
     def targets_(self) -> AnyArray:
@@ -267,10 +275,7 @@ class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
     ----------
     n_neighbors : int or "auto", default="auto"
         Neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out, or is 15.
-    model : {"auto", "neighbors", "kernel"}, default="auto"
-        What predicts from the encoded rows: kernel machines and votes added, see
-        :class:`cayleyklein.CurvedKernelClassifier`, or votes of neighbours alone. "auto" takes the
-        kernel up to 100,000 rows, unless `n_neighbors` or `weights` are given.
+    {model}
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         "auto" learns "product", spheres and flat space, and keeps it unless plain neighbours do as
@@ -284,10 +289,6 @@ default="auto"
     Attributes
     ----------
     classes_ : ndarray
-    targets_ : ndarray of shape (n,)
-        Class of each fitted row.
-    estimator_ : CurvedKNeighborsClassifier or CurvedKernelClassifier
-        Predicts from the encoded rows.
     {learned}
 
     Examples
@@ -323,11 +324,7 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     ----------
     n_neighbors : int or "auto", default="auto"
         Neighbours that are averaged; "auto" chooses on held-out rows.
-    model : {"auto", "neighbors", "kernel"}, default="auto"
-        What predicts from the encoded rows: kernel machines and means added, see
-        :class:`cayleyklein.CurvedKernelRegressor`, which also give intervals, or means of
-        neighbours alone. "auto" takes the kernel up to 100,000 rows, unless `n_neighbors` or
-        `weights` are given.
+    {model}
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
@@ -336,10 +333,6 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
 
     Attributes
     ----------
-    targets_ : ndarray of shape (n,)
-        Number of each fitted row.
-    estimator_ : CurvedKNeighborsRegressor or CurvedKernelRegressor
-        Predicts from the encoded rows.
     {learned}
 
     Examples
