@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -78,18 +79,16 @@ def held(value: Any) -> Any:
     return require("dask", "scale").delayed(value, pure=False, traverse=False)
 
 
-def compute(*tasks: Any, doing: str) -> tuple[Any, ...]:
+def compute(*tasks: Any, doing: str, how: str = "compute") -> tuple[Any, ...]:
     with clear_cluster_errors(doing), large_graphs():
-        return tuple(require("dask", "scale").compute(*tasks))
+        return tuple(getattr(require("dask", "scale"), how)(*tasks))
+
+
+persist = partial(compute, how="persist")  # leaves the results where they are
 
 
 def in_memory(values: Any, name: str) -> Any:
     return compute(values, doing=f"reading {name}")[0] if is_dask(values) else values
-
-
-def persist(*tasks: Any, doing: str) -> tuple[Any, ...]:
-    with clear_cluster_errors(doing), large_graphs():
-        return tuple(require("dask", "scale").persist(*tasks))
 
 
 def in_place(*values: Any) -> tuple[Any, ...]:

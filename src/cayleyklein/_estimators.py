@@ -30,7 +30,13 @@ from sklearn.utils.validation import (
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import as_finite_array, expect, list_indices, refuse_containers
+from cayleyklein._validation import (
+    as_finite_array,
+    expect,
+    list_indices,
+    not_finite,
+    refuse_containers,
+)
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
 try:  # from scikit-learn 1.9 on
@@ -198,16 +204,13 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
             f"encode them, as sklearn.preprocessing.OneHotEncoder does; "
             f"cayleyklein.tables.TableClassifier takes tables with text and dates as they are."
         ) from error
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = rows.sum() if finite else 0.0
-    if not np.isfinite(total):  # an entry is not, or they are huge
-        bad = np.argwhere(np.isinf(rows) if finite == "allow-nan" else ~np.isfinite(rows))
-        if len(bad):
-            what = "infinite" if finite == "allow-nan" else "NaN or infinite"
-            raise InvalidInputError(
-                f"X has {what} entries at (row, column) {list_indices(bad)}. Drop these "
-                f"rows, or fill the gaps, as sklearn.impute.SimpleImputer does."
-            )
+    bad = not_finite(rows, allow_nan=finite == "allow-nan")
+    if len(bad):
+        what = "infinite" if finite == "allow-nan" else "NaN or infinite"
+        raise InvalidInputError(
+            f"X has {what} entries at (row, column) {list_indices(bad)}. Drop these "
+            f"rows, or fill the gaps, as sklearn.impute.SimpleImputer does."
+        )
     return rows if y is NO_TARGET else (rows, check_lengths(estimator, rows, y))
 
 
@@ -275,11 +278,9 @@ def encode_classes(
             raise InvalidInputError(f"{name} has no class at rows {rows}; drop them.")
     with naming(name):
         target = column_or_1d(y, warn=True)
-    if target.dtype.kind == "f" and not np.isfinite(target).all():
-        rows = list_indices(np.flatnonzero(~np.isfinite(target)))
-        raise InvalidInputError(
-            f"{name} has NaN or infinite entries at index {rows}; drop these rows."
-        )
+    if target.dtype.kind == "f" and len(bad := not_finite(target)):
+        said = f"{name} has NaN or infinite entries at index {list_indices(bad)}"
+        raise InvalidInputError(f"{said}; drop these rows.")
     try:
         found, codes = np.unique(target, return_inverse=True)
     except TypeError as error:

@@ -116,6 +116,15 @@ def refuse_huge(values: NDArray[Any], name: str) -> None:
         )
 
 
+def not_finite(array: NDArray[Any], *, allow_nan: bool = False) -> NDArray[np.intp]:
+    """Return the indices (m, ndim) of entries that are infinite, or NaN unless that is allowed."""
+    entries = array.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(entries @ entries):  # twice as fast; squares of huge entries are not
+            return np.empty((0, array.ndim), dtype=np.intp)
+    return np.argwhere(np.isinf(array) if allow_nan else ~np.isfinite(array))
+
+
 def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray[np.float64]:
     """Convert to a float64 array; errors give the indices that are not finite, from `first_row`."""
     if values is None:
@@ -137,11 +146,8 @@ def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray
     if array.dtype.kind not in "fiub":
         raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
     array = array.astype(np.float64, copy=False)
-    entries = array.ravel(order="K")
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(entries @ entries)  # twice as fast; squares of huge entries are not
-    if not (finite or np.isfinite(array).all()):
-        bad = np.argwhere(~np.isfinite(array))
+    bad = not_finite(array)
+    if len(bad):
         bad[:, :1] += first_row
         where = f" at index {list_indices(bad)}" if array.ndim else ""
         raise InvalidInputError(f"{name} has NaN or infinite entries{where}.")

@@ -89,7 +89,7 @@ def encoded_rows(
         return rows, None
     estimator.encoder_ = None
     if isinstance(rows, np.ndarray):
-        if not has_gaps(rows):
+        if not np.isnan(rows).any():
             return rows, None
         adds = estimator.metric is None  # a metric that is given has its number of columns
         estimator.encoder_ = Gaps.of(rows, weights, means.as_numbers(target) if adds else None)
@@ -117,7 +117,7 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     rows: Floats = check_data(estimator, X, order="C", reset=False, ensure_all_finite=finite)
     if isinstance(encoder, Gaps):
         return encoder.fill(rows)
-    if takes and has_gaps(rows):
+    if takes and np.isnan(rows).any():
         given = estimator._given
         if not isinstance(getattr(given, "X", None), np.ndarray):
             places = list_indices(np.argwhere(np.isnan(rows)))
@@ -127,12 +127,6 @@ def query_rows(estimator: Any, X: Any) -> Floats:
             )
         return Gaps.of(given.X, given.weights).fill(rows)
     return rows
-
-
-def has_gaps(rows: Floats) -> bool:
-    with np.errstate(over="ignore", invalid="ignore"):  # of huge entries
-        total = rows.sum()
-    return bool(np.isnan(total)) and bool(np.isnan(rows).any())
 
 
 def one_or_more(X: Any) -> tuple[Any, bool]:

@@ -125,14 +125,9 @@ METHODS = {
         ),
     ),
 }
-COMPARED = (  # default methods of `compare`
-    BASELINE, "kernel", BY_NEIGHBORS, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca",
-    "forest", "svm",
-)  # fmt: skip
-REPRODUCED = (  # default methods of `reproduce`
-    "flat", "elliptic", "hyperbolic", "mixed", "paper-flat", "paper-elliptic", "paper-hyperbolic",
-    BASELINE, BY_NEIGHBORS,
-)  # fmt: skip
+# Default methods of `compare` and of `reproduce`.
+COMPARED = tuple(name for name in METHODS if not name.startswith(PAPERS))
+REPRODUCED = (*CURVED, "mixed", *(PAPERS + name for name in CURVED), BASELINE, BY_NEIGHBORS)
 
 
 def check_methods(methods: Iterable[str]) -> list[str]:
