@@ -53,7 +53,7 @@ def explore(
 
 async def _serve(port: int, host: str, browser: bool, tell: Callable[[str], None]) -> None:
     from cayleyklein.app._learn import start_apart
-    from cayleyklein.app._server import ANYWHERE, Explorer, page_addresses
+    from cayleyklein.app._server import ANYWHERE, Explorer, page_names
 
     try:
         server = Explorer(port, host)
@@ -68,7 +68,7 @@ async def _serve(port: int, host: str, browser: bool, tell: Callable[[str], None
         with suppress(NotImplementedError, RuntimeError, ValueError):
             loop.add_signal_handler(number, ended.set)
     try:
-        addresses = page_addresses(host, server.port)
+        addresses = [f"http://{name}:{server.port}/" for name in page_names(host)]
         if host in ANYWHERE:
             said = f"Whoever reaches port {server.port} of this computer can use the page."
             warnings.warn(said, stacklevel=2)

@@ -41,10 +41,8 @@ class Scene(NamedTuple):
 
 
 def handle_places(state: PlaneState) -> Floats:
-    turn, center = math.radians(state.angle), np.array([state.center_x, state.center_y])
-    c, s = math.cos(turn), math.sin(turn)
-    axes = np.array([[0.0], [state.major], [state.minor]]) * [[0, 0], [c, s], [-s, c]]
-    return np.asarray(center + axes)
+    c, s = math.cos(math.radians(state.angle)), math.sin(math.radians(state.angle))
+    return state.metric.points(np.array([[0.0, 0.0], [c, s], [-s, c]]))
 
 
 def describe(state: PlaneState, view: View) -> str:

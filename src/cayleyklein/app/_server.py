@@ -86,30 +86,23 @@ class Explorer:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def known_names(host: str) -> list[str]:
-    names = {LOOPBACK, "localhost"} | ({"[::1]"} if ":" in host else set())
+def page_names(host: str) -> list[str]:
+    """Return the names that visitors are told; nothing is sent to find the one in the network."""
     if host not in ANYWHERE:
-        return sorted(names | {f"[{host}]" if ":" in host else host.lower()})
-    name = socket.gethostname()
-    names |= {name.lower(), socket.getfqdn().lower()}
-    with suppress(OSError):  # a computer that does not know its own address
-        names |= set(socket.gethostbyname_ex(name)[2])
-    return sorted(names | set(_outward_address()))
-
-
-def _outward_address() -> list[str]:
-    """Return the address of this computer in its network; nothing is sent to find it."""
+        return ["localhost" if host == LOOPBACK else f"[{host}]" if ":" in host else host.lower()]
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))  # kept for documentation: nobody is there
-        return [str(probe.getsockname()[0])]
-    return []
+        return ["localhost", str(probe.getsockname()[0])]
+    return ["localhost"]
 
 
-def page_addresses(host: str, port: int) -> list[str]:
-    names = ["localhost" if host == LOOPBACK else f"[{host}]" if ":" in host else host]
+def known_names(host: str) -> set[str]:
+    names = {LOOPBACK, "localhost", *page_names(host)} | ({"[::1]"} if ":" in host else set())
     if host in ANYWHERE:
-        names = ["localhost", *(name for name in _outward_address() if name != LOOPBACK)]
-    return [f"http://{name}:{port}/" for name in names]
+        names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+        with suppress(OSError):  # a computer that does not know its own address
+            names |= set(socket.gethostbyname_ex(socket.gethostname())[2])
+    return names
 
 
 def pack_message(answer: Any) -> bytes:

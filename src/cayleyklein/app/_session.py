@@ -166,9 +166,8 @@ class PlaneSession:
         points, first = self.state.points, self.state.chosen[0]
         gone = [f.name for f in self.state.objects if f.kind == "point" and f.value == first]
         objects, lost = _figures.without(self.state.objects, *gone)
-        later = [f.kind == "point" and f.value > first for f in objects]
-        renumbered = zip(objects, later, strict=True)
-        objects = tuple(f._replace(value=f.value - is_later) for f, is_later in renumbered)
+        later = (f.kind == "point" and f.value > first for f in objects)
+        objects = tuple(f._replace(value=f.value - n) for f, n in zip(objects, later, strict=True))
         kept = points[:first] + points[first + 1 :]
         self.state, self.picked = replace(self.state, points=kept, objects=objects), []
         self._tell_lost(f"Point {first + 1}", lost)

@@ -51,17 +51,10 @@ class PreparedTable(NamedTuple):
     problem: problems.Problem
     encoder: TableEncoder
     X: Floats
+    columns: tuple[str, ...]
+    labels: AnyArray  # or numbers
     classes: tuple[str, ...]  # their names, or those of the ranges that numbers are in
     edges: Floats | None = None  # between the ranges; None for classes
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(map(str, self.encoder.get_feature_names_out()))
-
-    @property
-    def labels(self) -> AnyArray:  # or numbers
-        made = self.problem
-        return made.y if self.is_regression else made.classes[made.y]
 
     @property
     def is_regression(self) -> bool:
@@ -136,18 +129,21 @@ def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> Prepa
         raise InvalidInputError(f"{name} has one column that can be used{said}; two are needed.")
     if np.abs(X).max() > LARGEST_CELL:
         raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST_CELL:g}; rescale them.")
+    labels, columns = made.y, tuple(map(str, encoder.get_feature_names_out()))
     if made.task == "number":
         edges = np.unique(np.quantile(made.y, np.arange(1, N_RANGES) / N_RANGES))
         ends = [f"{edge:.4g}" for edge in edges]
         between = (f"{low} to {high}" for low, high in pairwise(ends))
         classes = [f"up to {ends[0]}", *between, f"above {ends[-1]}"]
     else:  # numbers in their order, then texts
+        labels = made.classes[made.y]
         keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in made.classes.tolist()]
         classes = [name for _, _, name in sorted(keys)]
     if len(classes) > MOST_CLASSES:
         said = f"Column {target[:SHOWN]!r} has {len(classes)} classes"
         raise InvalidInputError(f"{said}; {MOST_CLASSES} are the most.")
-    return PreparedTable(source, target, dropped, made, encoder, X, tuple(classes), edges)
+    names = tuple(classes)
+    return PreparedTable(source, target, dropped, made, encoder, X, columns, labels, names, edges)
 
 
 def read_rows(content: bytes, table: PreparedTable) -> Any:
