@@ -47,7 +47,7 @@ class VoronoiDisplay(shapes.PlaneDisplay):
     >>> figure = VoronoiDisplay.from_diagram(display.diagram).plot(highlight=0).figure_
     """
 
-    diagram: CayleyKleinVoronoi
+    diagram: CayleyKleinVoronoi  #: A diagram of the plane.
 
     @classmethod
     def from_points(cls, points: ArrayLike, metric: CurvedMetric, **options: Any) -> Self:
@@ -115,11 +115,6 @@ class ChartDisplay:
     conic is round; where angles are true, in Poincaré's disc and half-plane, they are arcs.
     Surfaces are seen from above, their far side faint. :meth:`plot` sets `axes_` and `figure_`.
 
-    Parameters
-    ----------
-    diagram : CayleyKleinVoronoi of points of the plane
-    charts : sequence of str, their names
-
     Examples
     --------
     >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
@@ -131,8 +126,8 @@ class ChartDisplay:
     >>> figure = display.plot().figure_
     """
 
-    diagram: CayleyKleinVoronoi
-    charts: Sequence[str]
+    diagram: CayleyKleinVoronoi  #: A diagram of the plane.
+    charts: Sequence[str]  #: Their names.
 
     @classmethod
     def from_diagram(

@@ -82,11 +82,6 @@ class FeatureWeightsDisplay:
 
     :meth:`plot` sets `ax_`, `figure_` and `bars_`, a BarContainer.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (d,), as by :meth:`cayleyklein.CurvedMetric.feature_weights`
-    names : sequence of d str, the names of the columns
-
     Examples
     --------
     >>> from cayleyklein import CurvedLMNN
@@ -99,8 +94,8 @@ class FeatureWeightsDisplay:
     >>> figure = FeatureWeightsDisplay.from_metric(learner.metric_, X).plot(top=3).figure_
     """
 
-    weights: Floats
-    names: Sequence[str]
+    weights: Floats  #: As by :meth:`cayleyklein.CurvedMetric.feature_weights`, shape (d,).
+    names: Sequence[str]  #: The names of the d columns.
 
     @classmethod
     def from_metric(

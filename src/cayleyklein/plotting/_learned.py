@@ -30,16 +30,6 @@ BEHIND = 0.2  # opacity of the far side of a globe
 class DecisionBoundaryDisplay(shapes.PlaneDisplay):
     """Decision regions of any classifier on a grid; :class:`VoronoiDisplay` has exact ones.
 
-    Parameters
-    ----------
-    regions : ndarray of shape (n, n)
-        Indices of the classes on a grid over the bounds; -1 outside the domain.
-    classes : ndarray of shape (n_classes,), in the order of their colours
-    bounds : ndarray of shape (2, 2), the lower and the upper corner of the picture
-    X, y : ndarray of shape (n, 2) and (n,), rows to show and their classes, optional
-    names : pair of str, labels of the axes, default=("$x_1$", "$x_2$")
-    domains : sequence of Ellipsoid, fundamental conics, default=()
-
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
@@ -51,13 +41,13 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
     >>> figure = display.plot().figure_
     """
 
-    regions: Ints
-    classes: AnyArray
-    bounds: Floats
-    X: Floats | None = None
-    y: AnyArray | None = None
-    names: Sequence[str] = shapes.NAMES
-    domains: Sequence[Ellipsoid] = ()
+    regions: Ints  #: Indices of classes on a grid over the bounds, (n, n); -1 outside the domain.
+    classes: AnyArray  #: Classes in the order of their colours.
+    bounds: Floats  #: The lower and the upper corner of the picture, shape (2, 2).
+    X: Floats | None = None  #: Rows to show, shape (n, 2).
+    y: AnyArray | None = None  #: Their classes, shape (n,).
+    names: Sequence[str] = shapes.NAMES  #: Labels of the two axes.
+    domains: Sequence[Ellipsoid] = ()  #: Fundamental conics.
 
     @classmethod
     def from_estimator(
@@ -145,13 +135,6 @@ class MetricDisplay(shapes.PlaneDisplay):
 
     Balls of one radius are on a lattice over the data; their size and shape show the metric.
 
-    Parameters
-    ----------
-    metric : CurvedMetric, MixedMetric or ProductMetric of the plane
-    balls : BallDisplay of balls of one radius
-    X, y : ndarray of shape (n, 2) and (n,), rows of data and their labels, optional
-    names : pair of str, labels of the axes, default=("$x_1$", "$x_2$")
-
     Examples
     --------
     >>> from cayleyklein import CurvedLMNN
@@ -164,11 +147,11 @@ class MetricDisplay(shapes.PlaneDisplay):
     >>> figure = MetricDisplay.from_metric(learner.metric_, lattice=3).plot().figure_
     """
 
-    metric: Metric
-    balls: BallDisplay
-    X: Floats | None = None
-    y: AnyArray | None = None
-    names: Sequence[str] = shapes.NAMES
+    metric: Metric  #: A metric of the plane.
+    balls: BallDisplay  #: Balls of one radius.
+    X: Floats | None = None  #: Rows of data, shape (n, 2).
+    y: AnyArray | None = None  #: Their labels, shape (n,).
+    names: Sequence[str] = shapes.NAMES  #: Labels of the two axes.
 
     @classmethod
     def from_estimator(
@@ -242,14 +225,6 @@ class MetricDisplay(shapes.PlaneDisplay):
 class MapDisplay(shapes.PlaneDisplay):
     """The points of a CurvedMDS: in Poincaré's disc, in the plane or on a globe, by the sign of K.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, 2), or (n, 3) for K > 0
-        In Poincaré's unit disc or the plane, or unit vectors, the third axis towards the viewer.
-    curvature : float, K, whose sign chooses the picture
-    edges : list of ndarray, paths in the same coordinates, default=()
-    y, names : ndarray of shape (n,) and sequence of n str, classes and names, optional
-
     Examples
     --------
     >>> from cayleyklein import CurvedMDS
@@ -260,11 +235,12 @@ class MapDisplay(shapes.PlaneDisplay):
     >>> figure = display.plot().figure_
     """
 
+    #: In Poincaré's unit disc or the plane (n, 2); unit vectors (n, 3), the last axis towards you.
     points: Floats
-    curvature: float
-    edges: Sequence[Floats] = ()
-    y: AnyArray | None = None
-    names: Sequence[str] | None = None
+    curvature: float  #: K, whose sign chooses the picture.
+    edges: Sequence[Floats] = ()  #: Paths in the same coordinates.
+    y: AnyArray | None = None  #: Classes, shape (n,).
+    names: Sequence[str] | None = None  #: Names of the n points.
 
     @classmethod
     def from_estimator(

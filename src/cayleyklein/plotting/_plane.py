@@ -26,13 +26,6 @@ class BallDisplay(shapes.PlaneDisplay):
     yellow; the dots are the centres of the distance, not of the ellipses. :meth:`plot` sets `ax_`,
     `figure_`, `fill_` (a PolyCollection) and `lines_` (a LineCollection).
 
-    Parameters
-    ----------
-    centers, radii : ndarray of shape (n, 2) and (n,)
-    outlines, closed : sequence of ndarray of shape (m, 2), and of bool
-        Their spheres, and which are closed: one across the elliptic equator is an open branch.
-    metric : CurvedMetric, MixedMetric or ProductMetric, of which the colour and the conics are
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
@@ -43,11 +36,11 @@ class BallDisplay(shapes.PlaneDisplay):
     >>> figure = display.plot().figure_
     """
 
-    centers: Floats
-    radii: Floats
-    outlines: Sequence[Floats]
-    closed: Sequence[bool]
-    metric: Metric
+    centers: Floats  #: Centres, shape (n, 2).
+    radii: Floats  #: Radii, shape (n,).
+    outlines: Sequence[Floats]  #: Their spheres, polylines (m, 2).
+    closed: Sequence[bool]  #: Whether each is closed; across the elliptic equator it is a branch.
+    metric: Metric  #: A metric of the plane, of which the colour and the conics are.
 
     @classmethod
     def from_metric(
@@ -115,12 +108,6 @@ class GeodesicDisplay(shapes.PlaneDisplay):
 
     :meth:`plot` sets `ax_`, `figure_` and `lines_`, a LineCollection.
 
-    Parameters
-    ----------
-    paths : sequence of polylines, ndarray of shape (m, 2)
-    marks : ndarray of shape (k, 2), points to mark; may be empty
-    domains : sequence of Ellipsoid, fundamental conics, default=()
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
@@ -132,9 +119,9 @@ class GeodesicDisplay(shapes.PlaneDisplay):
     >>> figure = GeodesicDisplay.from_hyperplane(metric, line).plot(display.plot().ax_).figure_
     """
 
-    paths: Sequence[Floats]
-    marks: Floats
-    domains: Sequence[Ellipsoid] = ()
+    paths: Sequence[Floats]  #: Polylines (m, 2).
+    marks: Floats  #: Points to mark, shape (k, 2); may be empty.
+    domains: Sequence[Ellipsoid] = ()  #: Fundamental conics.
 
     @classmethod
     def from_points(
@@ -177,13 +164,6 @@ class GeodesicDisplay(shapes.PlaneDisplay):
 class CrossRatioDisplay(shapes.PlaneDisplay):
     """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
 
-    Parameters
-    ----------
-    points : ndarray of shape (4, 2), of p, q, P and Q
-    value : float, (p, q; P, Q)
-    distance : float, d(p, q) when the points come from a metric, optional
-    domains : sequence of Ellipsoid, fundamental conics, default=()
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
@@ -193,10 +173,10 @@ class CrossRatioDisplay(shapes.PlaneDisplay):
     0.25
     """
 
-    points: Floats
-    value: float
-    distance: float | None = None
-    domains: Sequence[Ellipsoid] = ()
+    points: Floats  #: p, q, P and Q, shape (4, 2).
+    value: float  #: (p, q; P, Q).
+    distance: float | None = None  #: d(p, q) when the points come from a metric.
+    domains: Sequence[Ellipsoid] = ()  #: Fundamental conics.
 
     @classmethod
     def from_points(cls, p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike) -> Self:
