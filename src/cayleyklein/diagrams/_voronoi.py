@@ -42,12 +42,10 @@ class CayleyKleinVoronoi(NotebookCard):
     points : array-like of shape (n, d)
         The generators. Equal points share a cell of order 1, see `duplicates`; in higher orders
         each counts, earlier rows first.
-    metric : CurvedMetric
-        A metric of any curvature, with a factor of full rank.
+    metric : CurvedMetric of any curvature, with a factor of full rank
     order : int, default=1
         k < n: in a cell, its k generators are the k nearest points.
-    labels : array-like of shape (n,), optional
-        The class of each point.
+    labels : array-like of shape (n,), the class of each point, optional
     window : array-like of shape (2, d), optional
         Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default
         the box of the points, a tenth larger on each side. A hyperbolic diagram ends at its domain.

@@ -198,11 +198,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def transform(self, X: ArrayLike) -> Floats:
         """Return coordinates (m, n_components) of new rows, each where its own stress is least.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, d) or (m, n)
-            New rows, or with ``metric="precomputed"`` their dissimilarities to the fitted ones,
-            NaN where missing.
+        X has the rows (m, d), or with ``metric="precomputed"`` their dissimilarities to the fitted
+        ones (m, n), NaN where missing.
         """
         check_is_fitted(self, "embedding_")
         target = self._check_rows(X, reset=False)

@@ -115,20 +115,14 @@ def mesh_polygon(
     ----------
     polygon : array-like of shape (n, 2)
         Corners in either direction, inside the domain of the metric.
-    metric : CurvedMetric
-        A metric of the plane, of any curvature.
-    holes : list of array-like of shape (n, 2), optional
-        Polygons inside, which stay empty.
-    points : array-like of shape (p, 2), optional
-        Points inside that become vertices.
+    metric : CurvedMetric of the plane, of any curvature
+    holes : list of array-like of shape (n, 2), polygons inside that stay empty, optional
+    points : array-like of shape (p, 2), points inside that become vertices, optional
     min_angle : float, default=20.0
         Smallest angle in degrees, at most 33; 0 allows any. Delaunay refinement is proven to reach
         20.7° in flat geometry, and usually reaches over 30°. Next to sharper corners of the polygon
         triangles may be narrower, see `PlaneMesh.spared`.
-    max_area : float, optional
-        Largest area of a triangle in the metric.
-    max_edge : float, optional
-        Longest edge in the metric.
+    max_area, max_edge : float, largest area and longest edge in the metric, optional
     max_vertices : int, default=1_000_000
         Stop at this number, with a warning; also where edges become too short for double precision.
 

@@ -174,18 +174,10 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         return penalties
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return f(x) = (⟨w, z⟩ + b)/σ, which is √[n, n] sin_K of the signed distance.
+        """Return f(x) = (⟨w, z⟩ + b)/σ of rows X (m, d): √[n, n] sin_K of their signed distance.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-            Rows in the domain of the metric.
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_classes)
-            For more than two classes, the number of pairs that each class wins, plus less than a
-            half that ranks equal numbers by f, as in :class:`sklearn.svm.SVC`.
+        For more than two classes, (m, n_classes): the number of pairs that each class wins, plus
+        less than a half that ranks equal numbers by f, as in :class:`sklearn.svm.SVC`.
         """
         check_is_fitted(self, "classes_")
         rows = _estimators.check_data(self, X, reset=False)
@@ -195,13 +187,7 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         return np.asarray(_ovr_decision_function(values > 0, values, len(self.classes_)))
 
     def predict(self, X: ArrayLike) -> AnyArray:
-        """Return the class (m,) of each row: its side, or the class that wins most pairs.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-            Rows in the domain of the metric.
-        """
+        """Return the class (m,) of rows X (m, d): their side, or the class that wins most pairs."""
         values = self.decision_function(X)
         found = values > 0 if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[found.astype(np.intp)])
