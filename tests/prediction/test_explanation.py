@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
+from cayleyklein import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor, CurvedMetric
 
 X, Y = load_wine(return_X_y=True)
 TRAIN, TEST = slice(0, None, 2), slice(1, None, 2)
@@ -30,6 +30,22 @@ def test_agrees_with_the_prediction(geometry, weights):
         )
         tally = np.bincount(why.labels, weights=why.votes, minlength=3)
         assert tally.argmax() == why.prediction
+
+
+@pytest.mark.parametrize("outputs", [(), (2,)])
+def test_means_of_numbers_are_explained(outputs):
+    rows = np.vstack([X[TRAIN], X[:10:2]])  # equal rows are one neighbour, with their mean
+    y = np.arange(len(rows) * int(np.prod(outputs)), dtype=float).reshape(-1, *outputs)
+    model = CurvedKNeighborsRegressor(5, geometry="flat", random_state=0).fit(rows, y)
+    some = X[TEST][::9]
+    for row, answer, why in zip(some, model.predict(some), model.explain(some), strict=True):
+        np.testing.assert_array_equal(why.prediction, answer)
+        np.testing.assert_allclose(why.votes @ why.labels, answer)
+        np.testing.assert_allclose(why.distances, model.metric_.distance(row, rows[why.rows]))
+        alone = why.rows >= 5
+        np.testing.assert_array_equal(why.labels[alone], y[why.rows][alone])
+        assert "  vote  value" in repr(why)
+    assert model.explain(some[0]).rows.tolist() == model.explain(some)[0].rows.tolist()
 
 
 def test_units_of_columns_do_not_matter():

@@ -1,7 +1,6 @@
 """The classifier: learn a metric, then let the nearest neighbours by it vote."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -10,86 +9,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._estimators import encode_classes, restore_on_error
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.estimator import OutsideQueries
-from cayleyklein.neighbors.search import SearchIndex, number_of_neighbors
 from cayleyklein.prediction.predictor import NeighborPredictor
 from cayleyklein.prediction.tasks import LabelPredictor
-from cayleyklein.prediction.votes import VOTE_KINDS, Weights, candidates_of
-
-PRINTED_ROWS, PRINTED_COLUMNS = 10, 5  # voters and columns that are printed
-
-
-@dataclass(frozen=True, repr=False)
-class Explanation:
-    """The vote of one row.
-
-    Attributes
-    ----------
-    prediction : object
-        The class with the largest probability.
-    probabilities : ndarray of shape (n_classes,)
-        In the order of `classes`.
-    classes : ndarray of shape (n_classes,)
-    rows : ndarray of shape (k,)
-        The fitted rows that voted, those with the largest votes first.
-    labels : ndarray of shape (k,)
-        Their classes.
-    distances : ndarray of shape (k,)
-    votes : ndarray of shape (k,)
-        Their shares of all votes, with sum 1.
-    columns : ndarray of shape (k, d)
-        Signed share of each column in the distance to each voter, see ``metric_.column_shares``:
-        a column with a negative share brings the two rows closer. NaN where the distance is
-        infinite.
-    names : ndarray of shape (d,)
-        Names of the columns.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
-    >>> model = CurvedKNeighborsClassifier(2, metric=CurvedMetric.euclidean(2), weights="linear")
-    >>> model = model.fit([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], ["a", "b", "b"])
-    >>> model.explain([0.0, 1.0])
-    a (a 0.57, b 0.43)
-      vote  class  row  distance  columns
-      0.59  a        0         1  x1 1.00, x0 0.00
-      0.41  b        1     4.243  x0 0.50, x1 0.50
-    """
-
-    prediction: object
-    probabilities: Floats
-    classes: AnyArray
-    rows: Ints
-    labels: AnyArray
-    distances: Floats
-    votes: Floats
-    columns: Floats
-    names: AnyArray
-
-    def __repr__(self) -> str:
-        shares = (f"{c} {p:.2f}" for c, p in zip(self.classes, self.probabilities, strict=True))
-        lines = [f"{self.prediction} ({', '.join(shares)})"]
-        width = max(5, *(len(str(label)) for label in self.labels[:PRINTED_ROWS]))
-        lines.append(f"  vote  {'class':{width}}  row  distance  columns")
-        closer = False
-        for at in range(min(len(self.rows), PRINTED_ROWS)):
-            largest = np.argsort(-np.abs(self.columns[at]), kind="stable")[:PRINTED_COLUMNS]
-            closer |= bool((self.columns[at, largest] <= -0.005).any())  # printed as -0.01 or less
-            made = ", ".join(f"{self.names[j]} {self.columns[at, j]:.2f}" for j in largest)
-            lines.append(
-                f"  {self.votes[at]:.2f}  {self.labels[at]!s:{width}}  {self.rows[at]:3}  "
-                f"{self.distances[at]:8.4g}  {made}"
-            )
-        if len(self.rows) > PRINTED_ROWS:
-            lines.append(f"  and {len(self.rows) - PRINTED_ROWS} more voters")
-        if closer:
-            lines.append("  (a column with a negative share brings the two rows closer)")
-        return "\n".join(lines)
+from cayleyklein.prediction.votes import VOTE_KINDS, Weights
 
 
 class CurvedKNeighborsClassifier(LabelPredictor, NeighborPredictor):
@@ -233,51 +161,6 @@ default="auto"
         array([[0.333, 0.667]])
         """
         return cast(Floats, self._answers(X))
-
-    def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
-        """Say why rows are predicted as they are: who voted, and what the distances are made of.
-
-        Parameters
-        ----------
-        X : array-like of shape (d,) for one Explanation, or (m, d) for a list of them
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = CurvedKNeighborsClassifier(random_state=0).fit(X[1:], y[1:])
-        >>> why = model.explain(X[0])
-        >>> int(why.prediction), bool((why.labels == 0).all()), bool(why.votes.sum().round(9) == 1)
-        (0, True, True)
-        """
-        fitted = self._rows_in_memory().X
-
-        def explain(queries: Floats) -> list[Explanation]:
-            k, index = number_of_neighbors(self), cast(SearchIndex, self._searcher)
-            found = index.nearest(queries, candidates_of(self.weights, k), self.n_jobs)
-            votes, probabilities = self._table.ballots(found, k), self._table.answers(found, k)
-            why = []
-            for at, query in enumerate(queries):
-                mine = np.flatnonzero((votes.queries == at) & (votes.votes > 0))
-                mine = mine[np.argsort(-votes.votes[mine], kind="stable")]
-                rows, far = votes.rows[mine], found.distances[at, votes.places[mine]]
-                columns = np.full((len(mine), len(query)), np.nan)
-                finite = np.isfinite(far)
-                if finite.any():
-                    pairs = np.broadcast_arrays(query, fitted[rows[finite]])
-                    columns[finite] = self.metric_.column_shares(*pairs)
-                names, columns = self._shares_by_column(columns)
-                shares, cast_votes = probabilities[at], votes.votes[mine]
-                why.append(
-                    Explanation(
-                        self.classes_[shares.argmax()], shares, self.classes_, rows,
-                        self.classes_[votes.labels[mine]], far, cast_votes / cast_votes.sum(),
-                        columns, names,
-                    )
-                )  # fmt: skip
-            return why
-
-        return self._one_or_more(X, explain)
 
     def _best(self, X: Any) -> Any:
         return self._answers(X, best=True)

@@ -1,6 +1,6 @@
 """What the classifier and the regressor by neighbours share: fits, growth, and answers."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import check_parameters, few_threads, restore_on_error
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
@@ -24,6 +24,7 @@ from cayleyklein.prediction.points import LeftOut, LocalScales, Points
 from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting, obtain_metric
 from cayleyklein.prediction.votes import LabelVotes, NumberMeans, Weights, candidates_of, nearest_of
 
+PRINTED_ROWS, PRINTED_COLUMNS = 10, 5  # voters and columns that are printed
 MOST_MEASURED = 4  # rows over those wanted, up to which measuring all is quicker than a search
 
 
@@ -47,6 +48,82 @@ selection_ : Selection or None
 algorithm_used_ : str
 {fitted}""",
 }
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why one row is predicted as it is, by the votes of its neighbours.
+
+    Attributes
+    ----------
+    prediction : object
+        The class with the largest probability, or the mean of numbers.
+    probabilities : ndarray of shape (n_classes,)
+        In the order of `classes`.
+    classes : ndarray of shape (n_classes,)
+        Empty for numbers.
+    rows : ndarray of shape (k,)
+        The fitted rows that voted, those with the largest votes first.
+    labels : ndarray of shape (k,)
+        Their classes or numbers; the mean number of equal rows, which vote as one.
+    distances : ndarray of shape (k,)
+    votes : ndarray of shape (k,)
+        Their shares of all votes, with sum 1.
+    columns : ndarray of shape (k, d)
+        Signed share of each column in the distance to each voter, see ``metric_.column_shares``:
+        a column with a negative share brings the two rows closer. NaN where the distance is
+        infinite.
+    names : ndarray of shape (d,)
+        Names of the columns.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
+    >>> model = CurvedKNeighborsClassifier(2, metric=CurvedMetric.euclidean(2), weights="linear")
+    >>> model = model.fit([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], ["a", "b", "b"])
+    >>> model.explain([0.0, 1.0])
+    a (a 0.57, b 0.43)
+      vote  class  row  distance  columns
+      0.59  a        0         1  x1 1.00, x0 0.00
+      0.41  b        1     4.243  x0 0.50, x1 0.50
+    """
+
+    prediction: object
+    probabilities: Floats
+    classes: AnyArray
+    rows: Ints
+    labels: AnyArray
+    distances: Floats
+    votes: Floats
+    columns: Floats
+    names: AnyArray
+
+    def __repr__(self) -> str:
+        shares = (f"{c} {p:.2f}" for c, p in zip(self.classes, self.probabilities, strict=True))
+        lines, what = [f"{self.prediction} ({', '.join(shares)})"], "class"
+        labels = [str(label) for label in self.labels[:PRINTED_ROWS]]
+        if not len(self.classes):
+            first, *labels = (
+                ", ".join(f"{number:.6g}" for number in np.ravel(found))
+                for found in (self.prediction, *self.labels[:PRINTED_ROWS])
+            )
+            lines, what = [first], "value"
+        width = max(5, *map(len, labels))
+        lines.append(f"  vote  {what:{width}}  row  distance  columns")
+        closer = False
+        for at in range(len(labels)):
+            largest = np.argsort(-np.abs(self.columns[at]), kind="stable")[:PRINTED_COLUMNS]
+            closer |= bool((self.columns[at, largest] <= -0.005).any())  # printed as -0.01 or less
+            made = ", ".join(f"{self.names[j]} {self.columns[at, j]:.2f}" for j in largest)
+            lines.append(
+                f"  {self.votes[at]:.2f}  {labels[at]:{width}}  {self.rows[at]:3}  "
+                f"{self.distances[at]:8.4g}  {made}"
+            )
+        if len(self.rows) > PRINTED_ROWS:
+            lines.append(f"  and {len(self.rows) - PRINTED_ROWS} more voters")
+        if closer:
+            lines.append("  (a column with a negative share brings the two rows closer)")
+        return "\n".join(lines)
 
 
 class NeighborPredictor(Predicting, NeighborMethods):
@@ -157,6 +234,53 @@ class NeighborPredictor(Predicting, NeighborMethods):
             return np.concatenate(parts)
         kind: search.Kind = ((), np.intp) if best else ((table.width,), np.float64)
         return index.answer(queries, n_wanted, finish, table, (kind,), self.n_jobs)[0]
+
+    def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
+        """Say why rows are predicted as they are: who voted, and what the distances are made of.
+
+        Parameters
+        ----------
+        X : array-like of shape (d,) for one Explanation, or (m, d) for a list of them
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from cayleyklein import CurvedKNeighborsClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = CurvedKNeighborsClassifier(random_state=0).fit(X[1:], y[1:])
+        >>> why = model.explain(X[0])
+        >>> int(why.prediction), bool((why.labels == 0).all()), bool(why.votes.sum().round(9) == 1)
+        (0, True, True)
+        """
+        fitted = self._rows_in_memory().X
+
+        def explain(queries: Floats) -> list[Explanation]:
+            k, index = search.number_of_neighbors(self), cast(SearchIndex, self._searcher)
+            found = index.nearest(queries, candidates_of(self.weights, k), self.n_jobs)
+            votes, answers = self._table.ballots(found, k), self._table.answers(found, k)
+            why = []
+            for at, query in enumerate(queries):
+                mine = np.flatnonzero((votes.queries == at) & (votes.votes > 0))
+                mine = mine[np.argsort(-votes.votes[mine], kind="stable")]
+                rows, far = votes.rows[mine], found.distances[at, votes.places[mine]]
+                columns = np.full((len(mine), len(query)), np.nan)
+                finite = np.isfinite(far)
+                if finite.any():
+                    pairs = np.broadcast_arrays(query, fitted[rows[finite]])
+                    columns[finite] = self.metric_.column_shares(*pairs)
+                names, columns = self._shares_by_column(columns)
+                shares = votes.votes[mine] / votes.votes[mine].sum()
+                answer, labels = answers[at], votes.labels[mine]
+                if self._numeric:
+                    (mean,), values = map(self._shaped, (answer[None], labels))
+                    said = mean, np.empty(0), np.empty(0), rows, values
+                else:
+                    classes = self.classes_
+                    said = classes[answer.argmax()], answer, classes, rows, classes[labels]
+                why.append(Explanation(*said, far, shares, columns, names))
+            return why
+
+        return self._one_or_more(X, explain)
 
     def _by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
         """Return answers (n_numbers, m, t) for checked rows, for each number of neighbours."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from cayleyklein._estimators import refuse_no_numbers
-from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
@@ -91,7 +91,7 @@ class Ballots(NamedTuple):
 
     queries: Ints
     places: Ints
-    labels: Ints
+    labels: AnyArray  # or mean targets
     votes: Floats
     rows: Ints  # the first fitted row of that class at the point
 
@@ -229,6 +229,15 @@ class NumberMeans:
     @property
     def width(self) -> int:
         return int(self.targets.shape[1])
+
+    def ballots(self, found: Ranked, k: int) -> Ballots:
+        """Return what the k nearest points count in the mean, by their first row."""
+        total, mean = self.pooled
+        votes = neighbor_weights(found.distances, k, self.weights, found.rows >= 0)
+        votes = votes * total[found.rows[:, :k]]
+        query, place = np.nonzero(votes)
+        at = found.rows[query, place]
+        return Ballots(query, place, mean[at], votes[query, place], self.points.rows[at])
 
     def answers(self, found: Ranked, k: int, left_out: LeftOut | None = None) -> Floats:
         """Return the mean targets (m, t) of the k nearest points, as without a row left out.

@@ -29,23 +29,10 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning.rows import distinct_rows
 from cayleyklein.metrics.combined import terms_of
-from cayleyklein.prediction import (
-    CurvedKNeighborsClassifier,
-    CurvedKNeighborsRegressor,
-    Explanation,
-)
-from cayleyklein.prediction.votes import candidates_of, neighbor_weights
+from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
 
 VOTE_WEIGHTS = ("auto", "local", "linear", "uniform", "distance")
 KERNEL_UP_TO = 100_000  # rows; of more, "auto" takes neighbours
-
-
-class NumberExplanation(Explanation):
-    def __repr__(self) -> str:
-        values = np.array([f"{value:.6g}" for value in self.labels])
-        text = Explanation.__repr__(replace(self, labels=values))
-        _, *lines = text.replace("class", "value", 1).splitlines()
-        return "\n".join([f"{self.prediction:.6g}", *lines])
 
 
 TABLE_TEXTS = {
@@ -217,32 +204,11 @@ class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
         """
         estimator = self._fitted(X)
         table = self.encoder_._table(X, type(self).__name__)
-        if hasattr(estimator, "explain"):
-            found = estimator.explain(table)
-        else:
-            found = self._reasons(query_rows(estimator, table))
         marks = np.where(self.encoder_._is_missing(table), " (missing)", "").astype(object)
         return [
             replace(why, rows=self.row_numbers_[why.rows], names=why.names + marked)
-            for why, marked in zip(found, marks, strict=True)
+            for why, marked in zip(estimator.explain(table), marks, strict=True)
         ]
-
-    def _reasons(self, rows: Floats) -> list[NumberExplanation]:
-        """Explain means of numbers; a point of equal rows is named by the first of them."""
-        estimator, k, means = self.estimator_, self.estimator_.n_neighbors_, self.estimator_._table
-        found = estimator._searcher.nearest(rows, candidates_of(means.weights, k), self.n_jobs)
-        (weight, target), at = means.pooled, found.rows[:, :k]
-        votes = neighbor_weights(found.distances, k, means.weights, found.rows >= 0) * weight[at]
-        none, why = np.empty(0), []
-        for query, mine, far, vote in zip(rows, at, found.distances, votes, strict=True):
-            order = np.argsort(-vote, kind="stable")[: np.count_nonzero(vote)]
-            near = means.points.rows[mine[order]]
-            pairs = np.broadcast_arrays(query, estimator._given.places[near])
-            names, columns = estimator._shares_by_column(self.metric_.column_shares(*pairs))
-            vote, values = vote[order] / vote.sum(), target[mine[order], 0]
-            of_row = (vote @ values, none, none, near, values, far[order], vote, columns, names)
-            why.append(NumberExplanation(*of_row))
-        return why
 
     def _n_seen(self, X: Any) -> int:
         """Count the rows whose numbers are those of a fitted row."""
