@@ -128,24 +128,6 @@ def fill(mesh, p, n, m):
 
 
 @Kernel
-def walk(mesh, t, p):
-    """Return the triangle that p is in, starting at t, and -1; or any and the fence in between."""
-    for _ in range(mesh.counts[1]):
-        k = 0
-        while k < 3:
-            a, b = mesh.corners[t, (k + 1) % 3], mesh.corners[t, (k + 2) % 3]
-            if turn(mesh.y[a], mesh.y[b], p) < 0:
-                break
-            k += 1
-        if k == 3 or mesh.fences[t, k] >= 0:
-            return t, mesh.fences[t, k] if k < 3 else -1
-        t = mesh.neighbors[t, k]
-        if t < 0:
-            break
-    return -1, -1
-
-
-@Kernel
 def add_inside(mesh, points, triangles, around, reach, limit, split):
     """Add points, each for a triangle that still exists; say if the limit of vertices was met.
 
@@ -157,10 +139,7 @@ def add_inside(mesh, points, triangles, around, reach, limit, split):
             continue
         if mesh.counts[0] >= limit:
             return True
-        t, fence = walk(mesh, triangles[i], p)
-        n, m = 0, fence
-        if t >= 0 and fence < 0:
-            n, m = dig(mesh, p, t, -1)
+        n, m = dig(mesh, p, triangles[i], -1)  # whose circle has p in it
         if n == 0 and m >= 0:
             split[m] = True
         free = n > 0
