@@ -72,7 +72,8 @@ def test_limiting_parallels_meet_the_line_at_infinity(K, places):
     line = constructions.line_through(p, q)
     height = abs(float(constructions.distance_to_line(x, line, metric)))
     upright = constructions.perpendicular(line, x, metric)
-    for parallel in constructions.limiting_parallels(line, x, metric):
+    for end in constructions.line_ends(line, metric):
+        parallel = constructions.line_through(x, end)
         if height > 1e-3:
             spot = np.cross(line.homogeneous, parallel.homogeneous)
             radius = np.linalg.norm(metric.domain.to_euclidean(spot[:2] / spot[2]))
@@ -148,7 +149,7 @@ def test_what_has_no_answer_is_said():
     with pytest.raises(InvalidInputError, match="two sides"):
         constructions.angle_bisector([0.1, 0.2], [0.1, 0.2], [0.3, 0.0], flat)
     with pytest.raises(InvalidInputError, match="K < 0"):
-        constructions.limiting_parallels(line, [0.0, 0.5], flat)
+        constructions.line_ends(line, flat)
     outside = constructions.line_through([0.0, 2.0], [1.0, 2.0])
     with pytest.raises(OutsideDomainError, match="does not meet"):
         constructions.perpendicular(outside, [0.0, 0.5], disc)

@@ -46,7 +46,8 @@ Found = tuple[str, dict[str, Any]]  # the key of an answer, and its numbers
 
 def _parallels(line: Hyperplane, p: Floats, metric: CurvedMetric) -> Any:
     if metric.curvature:
-        return constructions.limiting_parallels(line, p, metric)
+        ends = constructions.line_ends(line, metric)
+        return tuple(constructions.line_through(p, end) for end in ends)  # limiting parallels
     upright = constructions.perpendicular(line, p, metric)
     return (constructions.perpendicular(upright, p, metric),) * 2
 

@@ -124,8 +124,7 @@ def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float =
     p, q : array-like of shape (..., d), or (..., d + 1) in embedded charts
         In units of 1/√|K|, as by :func:`to_chart`; broadcast over leading axes.
     chart : str, a key of `CHARTS`
-    curvature : float, default=-1.0
-        K, of a sign that has this chart.
+    curvature : float, K, of a sign that has this chart, default=-1.0
 
     Examples
     --------

@@ -107,7 +107,7 @@ def meet(first: Hyperplane, second: Hyperplane, metric: CurvedSpace) -> Floats:
 
 
 def line_ends(line: Hyperplane, metric: CurvedSpace) -> tuple[Floats, Floats]:
-    """Return the two ends of a line on the absolute of a hyperbolic plane."""
+    """Return the ends of a line on the absolute, where limiting parallels meet it (K < 0)."""
     K, (normal, c) = metric.curvature, _normal(line, metric)
     if not K < 0:
         raise InvalidInputError(f"Lines end on the absolute where K < 0; got K = {K:g}.")
@@ -115,14 +115,6 @@ def line_ends(line: Hyperplane, metric: CurvedSpace) -> tuple[Floats, Floats]:
     middle, along = -c * n / (n @ n), np.array([n[1], -n[0]]) / float(np.linalg.norm(n))
     reach = math.sqrt(max(-1 / K - float(middle @ middle), 0.0)) * along
     return metric.points(middle - reach), metric.points(middle + reach)
-
-
-def limiting_parallels(
-    line: Hyperplane, p: ArrayLike, metric: CurvedSpace
-) -> tuple[Hyperplane, Hyperplane]:
-    """Return the two lines through p that meet a line at its ends, at infinity (K < 0)."""
-    first, second = line_ends(line, metric)
-    return line_through(p, first), line_through(p, second)
 
 
 def circle_measures(radius: float, K: float) -> tuple[float, float]:

@@ -32,8 +32,7 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     chart : str, default="poincare"
         "poincare", "hyperboloid", "half_space", "hemisphere" (K < 0), "sphere" (K > 0), "conformal"
         (stereographic for K > 0) or "klein": see :func:`cayleyklein.geometry.to_chart`.
-    curvature : float, default=-1.0
-        K of the embedding, of a sign that has this chart.
+    curvature : float, K of the embedding, of a sign that has this chart, default=-1.0
     radius : float, optional
         Radius of the given ball, hyperboloid or sphere. By default 1/√abs(K), as in geoopt and
         HypLL; geomstats and manify take 1 for every K. The half-space has none.
@@ -43,8 +42,7 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Attributes
     ----------
-    metric_ : CurvedMetric
-        ``CurvedMetric.euclidean(d, curvature=K)``, the metric of the result.
+    metric_ : ``CurvedMetric.euclidean(d, curvature=K)``, the metric of the result
     n_features_in_, feature_names_in_ : int, ndarray
 
     Notes

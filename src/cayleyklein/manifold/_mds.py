@@ -44,8 +44,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the space.
+    n_components : int, dimension of the space, default=2
     curvature : "learned" or float, default="learned"
         K, in units of one over a squared dissimilarity; 0 is scikit-learn's ``MDS``. "learned"
         goes down to K = -(16/largest δ)². Where the dissimilarities do not decide K, as those of
@@ -53,8 +52,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_init : int or "auto", default="auto"
         Number of starts: classical scaling, and ``n_init - 1`` random ones; the lowest stress wins.
         "auto" is 4 up to 300 rows, and 1 for more, where random starts hardly ever win.
-    max_iter : int, default=1000
-        Most iterations of each descent.
+    max_iter : int, most iterations of each descent, default=1000
     tol : float, default=1e-6
         Fall of the stress in an iteration, relative to it, at which a descent ends.
     random_state : int, RandomState or None, default=None
@@ -72,20 +70,16 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         their principal axes. A gnomonic chart holds a hemisphere: points that need more of the
         sphere are given by stereographic coordinates y, with ds = ‖dy‖/(1 + K‖y‖²/4), and
         `metric_` is None.
-    metric_ : CurvedMetric or None
-        The metric of `embedding_`, with L = I, μ = 0 and K.
-    curvature_ : float
-        K.
+    metric_ : CurvedMetric or None, the metric of `embedding_`, with L = I, μ = 0 and K
+    curvature_ : float, K
     sphere_ : ndarray of shape (n, n_components + 1) or None
         For K > 0 the points as unit vectors, on the whole sphere; the pole is last.
     distances_ : ndarray of shape (n, n)
         Distances between the points, on whatever part of the sphere; computed when asked for.
     stress_ : float
         Σ ω (d - δ)² over pairs, each of which counts once.
-    dissimilarity_matrix_ : ndarray of shape (n, n)
-        δ, with NaN where missing.
-    n_iter_ : int
-        Iterations of the best descent.
+    dissimilarity_matrix_ : ndarray of shape (n, n), δ, with NaN where missing
+    n_iter_ : int, iterations of the best descent
     n_features_in_, feature_names_in_ : int, ndarray
 
     Notes
@@ -144,8 +138,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Rows, or with ``metric="precomputed"`` their dissimilarities: symmetric, not negative,
             0 on the diagonal, and NaN where they are missing. One triangle of the matrix is
             enough, with NaN in the other.
-        y : None
-            Not used.
+        y : None, not used
         weights : array-like of shape (n, n), optional
             ω ≥ 0 of each pair in the stress Σ ω (d - δ)², symmetric; 0 leaves a pair out.
         """

@@ -157,10 +157,8 @@ def to_surface(v: Floats, K: float) -> Floats:
 
 
 def to_tangent(X: Floats, K: float) -> Floats:
-    u, k = X[:, :-1], np.sqrt(abs(K))
-    if K == 0:
-        return u
-    length = k * np.linalg.norm(u, axis=1)
+    u = X[:, :-1]
+    length = np.sqrt(abs(K)) * np.linalg.norm(u, axis=1)
     rho = np.arctan2(length, X[:, -1]) if K > 0 else np.arcsinh(length)
     stretch = np.divide(rho, length, out=np.ones_like(length), where=length > 0)
     return np.asarray(u * stretch[:, None])

@@ -171,8 +171,6 @@ class Loops(NamedTuple):
 
 
 def sample_segments(view: ChartView, starts: Floats, ends: Floats) -> Floats:
-    if not len(starts):
-        return NOTHING
     count = _pieces_needed(view, starts, ends)
     # one more row for the end of each, and one for the gap
     row, part = spread(count + 2)

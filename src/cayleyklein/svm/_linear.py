@@ -56,8 +56,7 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     margin_ : ndarray of shape (n_planes,)
         Distance from each hyperplane to the rows with f = ±1: inf where no point is that far away,
         NaN where one class for all rows is better than every hyperplane of a hyperbolic space.
-    n_iter_ : int
-        Largest number of Newton steps over the hyperplanes.
+    n_iter_ : int, largest number of Newton steps over the hyperplanes
     n_features_in_ : int
     feature_names_in_ : ndarray
 
@@ -103,10 +102,8 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Rows in the domain of the metric.
-        y : array-like of shape (n,)
-            Labels of two classes or more.
+        X : array-like of shape (n, d), rows in the domain of the metric
+        y : array-like of shape (n,), labels of two classes or more
         sample_weight : array-like of shape (n,), optional
             Factors of C by row, as in :class:`sklearn.svm.SVC`: a weight of 2 is two rows, 0 leaves
             a row out, and a common factor of all weights is a factor of C.
