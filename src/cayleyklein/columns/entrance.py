@@ -129,15 +129,6 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     return rows
 
 
-def one_or_more(X: Any) -> tuple[Any, bool]:
-    """Return several rows as they are, and one row (d,) as a table of one row."""
-    with naming("X"):
-        single = (len(X.shape) if hasattr(X, "shape") else np.ndim(X)) == 1
-    if single:
-        X = X.to_frame().T if hasattr(X, "to_frame") else np.reshape(np.asarray(X), (1, -1))
-    return X, single
-
-
 def holds_words(X: Any) -> bool:
     """Say whether X is a table, or a 2-d array, with other things than numbers."""
     if hasattr(X, "toarray") or isinstance(X, np.ma.MaskedArray):

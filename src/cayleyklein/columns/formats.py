@@ -66,10 +66,11 @@ def _find(values: Any, kind: str) -> list[CellFormat]:
     values = as_series(values)
     if kind in ("category", "text", "order") or values.dtype.kind == "b":
         return [CellFormat()]
-    if _cells.kind_of_type(values) != "words":
-        kind = _cells.kind_of_type(values)  # cells of a later table may be text
-        written = [CellFormat("date", date="ISO8601")]
-        return written if kind == "date" else [CellFormat(kind, mark) for mark in ".,"]
+    held = _cells.kind_of_type(values)
+    if held == "date":
+        return [CellFormat("date", date="ISO8601")]
+    if held == "number":  # cells of a later table may be text
+        return [CellFormat("number", mark) for mark in ".,"]
     counts = as_words(values).value_counts()
     found = _find_in_text(counts, kind, given) if len(counts) else [CellFormat()]
     if kind and (found[0].kind == "words" or len(found[0].absent) == len(counts)):

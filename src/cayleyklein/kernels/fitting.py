@@ -26,8 +26,8 @@ from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.prediction.points import Points
 from cayleyklein.prediction.tasks import obtain_metric
 from cayleyklein.selection import procedure
+from cayleyklein.selection.procedure import Selection, Trial
 from cayleyklein.selection.scores import TIE, gain_of
-from cayleyklein.selection.trials import Selection, Trial
 
 CLEARLY = 2.0  # standard errors by which ranked columns must win alone to be tried with all parts
 TAIL = 5.0  # standard deviations from the mean that a value of a heavy-tailed column reaches

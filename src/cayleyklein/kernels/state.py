@@ -11,7 +11,7 @@ from cayleyklein.kernels.estimator import KernelEstimator
 from cayleyklein.kernels.sums import PARTS, VOTING, LabelSum, NumberSum, ScoreSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics.combined import Metric
-from cayleyklein.selection.trials import Selection
+from cayleyklein.selection.procedure import Selection
 
 ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
 ERRORS = ("_errors", "_error_shares", "_judged")

@@ -31,7 +31,7 @@ from cayleyklein.neighbors import search
 from cayleyklein.neighbors.dask_shards import LEAST_ROWS
 from cayleyklein.prediction import votes
 from cayleyklein.selection import procedure, scores
-from cayleyklein.selection.trials import Selection
+from cayleyklein.selection.procedure import Selection
 
 LEARNING = ("subsample", "random_state", "callback", "verbose")  # parameters that the learner gets
 WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
@@ -114,7 +114,10 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
             return float(judge(truth, predicted, sample_weight=weights))
 
     def _one_or_more(self, X: Any, explain: Callable[[Floats], list[Any]]) -> Any:
-        X, single = entrance.one_or_more(X)
+        with _estimators.naming("X"):
+            single = (len(X.shape) if hasattr(X, "shape") else np.ndim(X)) == 1
+        if single:  # as a table of one row
+            X = X.to_frame().T if hasattr(X, "to_frame") else np.reshape(np.asarray(X), (1, -1))
         found = explain(cast(Floats, search.checked_queries(self, X)))
         return found[0] if single else found
 

@@ -5,7 +5,7 @@ once, and the metric is learned from a growing sample of the others (`grow`).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows, distinct_rows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.selection.scores import NEIGHBORS, TIE, Scorer, best_losses, gain_of
-from cayleyklein.selection.trials import Selection, Stage, Trial
 
 PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}  # not learned, by their start
 ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)  # shares of the elliptic metric; the first wins ties
@@ -30,6 +29,95 @@ SELECT_FROM = 60  # distinct rows from which held-out ones can tell candidates a
 # rows is then the one that is kept.
 N_FOLDS, FOLDS_UP_TO = 3, 2500
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How one candidate did on rows it was not trained on.
+
+    Attributes
+    ----------
+    name : str
+    n_neighbors : int
+        The number of voting neighbours with the least loss; 0 where none vote.
+    scores : dict of float
+        Means over held-out rows: "log loss" and "accuracy" for labels, "R²" for numbers.
+
+    Examples
+    --------
+    >>> print(Trial("product", n_neighbors=15, scores={"log loss": 0.41, "accuracy": 0.86}))
+    log loss 0.410, accuracy 0.860
+    """
+
+    name: str
+    n_neighbors: int
+    scores: dict[str, float]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {score:.3f}" for name, score in self.scores.items())
+
+
+class Stage(NamedTuple):
+    """One size of a sample, and its loss on held-out rows: log loss for labels, else 1 - R².
+
+    >>> Stage(n_rows=8000, loss=0.31).n_rows
+    8000
+    """
+
+    n_rows: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was tried on held-out rows, what was chosen, and why.
+
+    Attributes
+    ----------
+    chosen : str
+    reason : str
+    n_neighbors : int
+        Voting neighbours for the chosen metric.
+    trials : tuple of Trial
+        Empty where nothing was compared.
+    stages : tuple of Stage
+        Sizes of the sample that the metric was learned from, with their loss on held-out rows: the
+        least of them was kept. Empty for up to 2,500 rows, all of which teach.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedKNeighborsClassifier
+    >>> from cayleyklein.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> selection = CurvedKNeighborsClassifier(random_state=0).fit(X, y).selection_
+    >>> [trial.name for trial in selection.trials]
+    ['product', 'standardised k-NN', 'unscaled k-NN']
+    """
+
+    chosen: str
+    reason: str
+    n_neighbors: int
+    trials: tuple[Trial, ...] = ()
+    stages: tuple[Stage, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the stage that was kept, or 0 where there are none."""
+        return min(self.stages, key=lambda stage: stage.loss).n_rows if self.stages else 0
+
+    def __repr__(self) -> str:
+        lines = [f"Selection: {self.chosen}{_voters(self.n_neighbors)} ({self.reason})"]
+        width = max((len(trial.name) for trial in self.trials), default=0)
+        lines += [f"  {t.name:{width}}  {t}{_voters(t.n_neighbors)}" for t in self.trials]
+        if self.stages:
+            measure = "log loss" if "log loss" in self.trials[0].scores else "1 - R²"
+            sizes = ", ".join(f"{n:,} rows {loss:.3f}" for n, loss in self.stages)
+            lines.append(f"  learned from {sizes} ({measure})")
+        return "\n".join(lines)
+
+
+def _voters(k: int) -> str:
+    return f", {k} neighbours" if k else ""
 
 
 @dataclass(frozen=True)
@@ -217,15 +305,13 @@ def choose_candidate(
         means = np.array([values @ share for values in joined[:, best]])
         trials[name] = Trial(name, NEIGHBORS[best], scorer.named(means))
     first, *others = losses
-    chosen, against = trials[first], ""
+    chosen, against, score = trials[first], "", next(iter(trials[first].scores))
     if others:
         rival = min(others, key=lambda name: float(losses[name] @ share))
         gain, error = gain_of(losses[rival], losses[first], share)
         enough = gain > (-TIE if tie_to_first else TIE) * error
         chosen, other = (trials[name] for name in ((first, rival) if enough else (rival, first)))
-        score = next(iter(chosen.scores))
         against = f", {other.name} {other.scores[score]:.3f}"
-    score = next(iter(chosen.scores))
     reason = f"{score} {chosen.scores[score]:.3f} on {len(share)} held-out rows{against}"
     return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials.values()))
 
