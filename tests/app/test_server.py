@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import http.client
 import json
+import multiprocessing
 import re
 import socket
 import threading
@@ -194,7 +195,7 @@ def test_heavy_exports_delay_nobody(address):
 
 
 def test_an_export_that_takes_too_long_is_ended():
-    with pytest.raises(TimeoutError):
+    with pytest.raises(multiprocessing.TimeoutError):
         run_apart(0.05, time.sleep, 20)
     with pytest.raises(InvalidInputError, match="curvature"):
         run_apart(60, PlaneState.from_query, "curvature=9")

@@ -170,10 +170,7 @@ def _work(outbox: Any, work: Any, task: Any) -> None:
 
 def start_apart(target: Any, *given: Any) -> tuple[Any, Any]:
     """Start a process; return it, and the end of a pipe from it, which it is given."""
-    forks = "forkserver" in multiprocessing.get_all_start_methods()
-    context: Any = multiprocessing.get_context("forkserver" if forks else "spawn")
-    if forks:  # from a clean process that has the library ready
-        context.set_forkserver_preload(["cayleyklein.app._learn"])
+    context = _processes()
     inbox, outbox = context.Pipe(duplex=False)
     process = context.Process(target=target, args=(outbox, *given), daemon=True)
     process.start()
@@ -183,22 +180,17 @@ def start_apart(target: Any, *given: Any) -> tuple[Any, Any]:
 
 def run_apart(seconds: float, function: Any, *given: Any) -> Any:
     """Return what a function returns in a process of its own, which is ended after some time."""
-    process, inbox = start_apart(_hand_back, function, *given)
-    found: Any = TimeoutError()
-    with inbox, suppress(EOFError):
-        found = inbox.recv() if inbox.poll(seconds) else found
-    process.terminate()
-    process.join(timeout=1.0)
-    if isinstance(found, Exception):
-        raise found
-    return found
+    with _processes().Pool(1) as pool:
+        return pool.apply_async(function, given).get(seconds)
 
 
-def _hand_back(outbox: Any, function: Any, *given: Any) -> None:
-    try:
-        outbox.send(function(*given))
-    except (CayleyKleinError, MemoryError) as error:
-        outbox.send(error)
+def _processes() -> Any:
+    """Return the context of processes forked from a clean one that has the library ready."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["cayleyklein.app._learn"])
+    return context
 
 
 class LearnSession:

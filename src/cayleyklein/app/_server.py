@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import json
+import multiprocessing
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -188,7 +189,7 @@ class ExportHandler(Guarded):
             text = await asyncio.wait_for(asyncio.wrap_future(work), LONGEST_QUEUE)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
-        except TimeoutError as error:
+        except (TimeoutError, multiprocessing.TimeoutError) as error:
             raise HTTPError(503, reason="This takes too long; show less") from error
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
