@@ -79,10 +79,11 @@ def test_neighbors_and_reasons_have_numbers(houses, command):
     near = command("neighbors", model, houses / "train.csv", "-k", "1", "--json").json["neighbors"]
     assert near[0]["value"] == PRICE[0]
     votes = command("predict", model, houses / "test.csv", "--explain", "--json").json["reasons"]
-    first = [vote for vote in votes if vote["row"] == 1]
-    assert sum(v["vote"] * v["value"] for v in first) == pytest.approx(first[0]["prediction"])
+    first = [vote for vote in votes if vote["row"] == 1 and vote["because"] == "row"]
+    mean = sum(vote["effect"] * float(vote["value"]) for vote in first)
+    assert mean == pytest.approx(first[0]["prediction"])
     head = command("predict", model, houses / "test.csv", "--explain").out.splitlines()[0]
-    assert head == "row,prediction,neighbor,value,vote,distance,columns"
+    assert head == "row,prediction,because,name,value,effect"
 
 
 @pytest.mark.parametrize(

@@ -108,15 +108,12 @@ def test_missing_cells_are_noted(command, wine_files):
         assert "note: 1 row has no value in 'tint'; it becomes the most frequent, " in answer.err
         assert answer.err.count("no value") == 2
     test[3:4].to_csv("t.csv", index=False)
-    answer = command("predict", wine_files / "wine.ckm", "t.csv", "--explain", "--json").json
-    cells = {why["name"]: why["value"] for why in answer["reasons"] if why["because"] == "column"}
-    assert {name for name, value in cells.items() if value is None} == {"hue", "tint"}
     fit = ["fit", wine_files / "train.csv", "-t", "class", "--model", "neighbors"]
     command(*fit, "-g", "elliptic", "-o", "m.ckm")
-    answer = command("predict", "m.ckm", "t.csv", "--explain")
-    assert "hue (missing) " in answer.out
-    answer = command("predict", "m.ckm", "t.csv", "--explain", "--json")
-    assert {name for vote in answer.json["reasons"] for name in vote["missing"]} == {"hue", "tint"}
+    for model in (wine_files / "wine.ckm", "m.ckm"):
+        reasons = command("predict", model, "t.csv", "--explain", "--json").json["reasons"]
+        cells = {why["name"]: why["value"] for why in reasons if why["because"] == "column"}
+        assert {name for name, value in cells.items() if value is None} == {"hue", "tint"}
     assert command("predict", wine_files / "wine.ckm", "t.csv", "-q").err == ""
 
 
@@ -236,15 +233,18 @@ def test_predict_explains_the_votes(command, wine_files):
     answer = command("predict", model, table, "--explain")
     assert answer.code == 0, answer.err
     header, *lines = answer.out.splitlines()
-    assert header == "row,prediction,neighbor,class,vote,distance,columns"
+    assert header == "row,prediction,because,name,value,effect"
     assert len(lines) > len({line.split(",")[0] for line in lines}) > 1
-    assert max(len(cell) for line in lines for cell in line.split(",")[4:6]) < 10
+    assert max(len(cell) for line in lines for cell in line.split(",")[5:]) < 10
     votes = command("predict", model, table, "--explain", "--json").json["reasons"]
-    first = [vote for vote in votes if vote["row"] == votes[0]["row"]]
-    assert abs(sum(vote["vote"] for vote in first) - 1) < 1e-9
-    for vote in first:
-        assert len(vote["columns"]) == 14
-        assert abs(sum(map(abs, vote["columns"].values())) - 1) < 1e-9
+    first = [why for why in votes if why["row"] == votes[0]["row"]]
+    kinds = [[why for why in first if why["because"] == kind] for kind in ("row", "column")]
+    assert abs(sum(why["effect"] for why in kinds[0]) - 1) < 1e-9
+    assert {why["value"] for why in kinds[0]} <= {"a", "b", "c"}
+    (why,) = load_model(model).explain(pd.read_csv(table)[:1])
+    shares = dict(zip(why.names, why.votes @ why.columns, strict=True))
+    assert {told["name"]: told["effect"] for told in kinds[1]} == pytest.approx(shares)
+    assert len(shares) == 14
     written = command("predict", model, table, "--explain", "--json", "-o", "out.parquet")
     assert written.json == {"output": "out.parquet", "rows": 89}
     both = command("predict", model, table, "--explain", "--proba")

@@ -15,9 +15,9 @@ from cayleyklein.cli._console import Console, columns_of_text, counted, with_con
 from cayleyklein.exceptions import InvalidInputError
 
 TRUTH_HELP = "The column of true classes or numbers."
-EXPLAIN_HELP = "Say why: columns and fitted rows for and against, or neighbours that voted."
+EXPLAIN_HELP = "Say why: columns and fitted rows for and against, or those that voted."
 INTERVAL_HELP = "Add the ends of 95 % intervals of numbers, where the model has them."
-EXPLAINED_COLUMNS, EXPLAINING_ROWS = 5, 5  # that --explain names; JSON has more
+EXPLAINED, MOST_REASONS = 5, 50  # columns and rows that --explain names; rows in JSON
 MOST_GAPS = 20  # columns whose missing cells are noted one by one
 WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
 OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -47,8 +47,7 @@ def predict(
 
     def answers(fitted: Any, piece: Any) -> Any:
         if explain:
-            given = effects_of if fitted.is_kernel else votes_of
-            return given(fitted, piece, whole=console.json and output is None)
+            return reasons_of(fitted, piece, whole=console.json and output is None)
         if proba and fitted.task == "number":
             raise InvalidInputError("--proba is for classes, and this model predicts numbers.")
         if interval and fitted.task == "class":
@@ -66,54 +65,33 @@ def predict(
     answer(console, answers, "reasons" if explain else "predictions", model, table, output)
 
 
-def effects_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
-    """Return the columns and the fitted rows that speak most for or against each prediction."""
+def reasons_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
+    """Return the columns and the fitted rows that speak most for or against each prediction.
+
+    Of neighbours these are their votes, and the shares of the columns in the distances to them.
+    """
     from cayleyklein.columns.cells import as_words
 
     names = [column.name for column in fitted.encoder_._used()]
     cells, lines = piece[names].apply(as_words).to_numpy(dtype=object, copy=True), []
     cells[fitted.encoder_._is_missing(piece)] = None
-    most = (len(names), 3 * EXPLAINING_ROWS) if whole else (EXPLAINED_COLUMNS, EXPLAINING_ROWS)
+    n_columns, n_rows = (len(names), MOST_REASONS) if whole else (EXPLAINED, EXPLAINED)
     for at, (row, why) in enumerate(zip(piece.index + 1, fitted.explain(piece), strict=True)):
-        columns = list(zip(names, cells[at], why.columns.tolist(), strict=True))
+        shares, effects = why.columns, getattr(why, "effects", None)
+        if effects is None:
+            shares, effects = why.votes @ why.columns, why.votes
+        columns = list(zip(names, cells[at], shares.tolist(), strict=True))
         columns.sort(key=lambda column: -abs(column[2]))
         numbers, labels = map(str, why.rows + 1), map(str, why.labels)
-        rows = zip(numbers, labels, why.effects.tolist(), strict=True)
-        said = [("column", *one) for one in columns[: most[0]]]
-        said += [("row", *one) for one in itertools.islice(rows, most[1])]
+        rows = zip(numbers, labels, effects.tolist(), strict=True)
+        said = [("column", *one) for one in columns[:n_columns]]
+        said += [("row", *one) for one in itertools.islice(rows, n_rows)]
         for kind, name, value, effect in said:
             lines.append({
                 "row": row, "prediction": why.prediction, "because": kind, "name": name,
-                "value": value, "effect": effect if whole else rounded(effect),
+                "value": value, "effect": effect if whole else float(f"{effect:.4g}"),
             })  # fmt: skip
     return lines
-
-
-def votes_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
-    """Return the neighbours that voted, and the columns that made their distances."""
-    known = [column.name for column in fitted.encoder_._used()]
-    what, lines = "class" if fitted.task == "class" else "value", []
-    for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
-        gaps = [name for name, marked in zip(known, why.names, strict=True) if name != marked]
-        for at, neighbor in enumerate(why.rows + 1):
-            pairs = zip(known if whole else why.names, why.columns[at].tolist(), strict=True)
-            shares = sorted(pairs, key=lambda pair: -abs(pair[1]))
-            made = (f"{name} {share:.2f}" for name, share in shares[:EXPLAINED_COLUMNS])
-            line = {
-                "row": row, "prediction": why.prediction, "neighbor": neighbor,
-                what: why.labels[at], "vote": why.votes[at], "distance": why.distances[at],
-            }  # fmt: skip
-            if whole:
-                line |= {"columns": dict(shares), "missing": gaps}
-            else:
-                line |= {name: rounded(line[name]) for name in ("vote", "distance")}
-                line["columns"] = ", ".join(made)
-            lines.append(line)
-    return lines
-
-
-def rounded(number: float) -> float:
-    return float(f"{number:.4g}")
 
 
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
