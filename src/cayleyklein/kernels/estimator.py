@@ -257,7 +257,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             self.n_neighbors_[name] = voters.n_neighbors = voters.n_neighbors_ = k
         kept = np.flatnonzero(given.weights > 0)
         self._reference, self._weighing = (
-            cast(Floats, fitting.rows_in_memory(given, kept[even_rows(len(kept), size)]).X)
+            cast(Floats, given.take(kept[even_rows(len(kept), size)]).X)
             for size in (REFERENCE_ROWS, WEIGHING_ROWS)
         )
 

@@ -13,9 +13,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from cayleyklein import _distributed
-from cayleyklein._distributed import RowBlocks
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.kernels import machine
 from cayleyklein.kernels.machine import Distance, KernelMachine, NormalScores, TargetPoints, Tuning
 from cayleyklein.kernels.sums import LEARNED, VOTING, LabelSum, ScoreSum, start_weights
@@ -198,21 +196,8 @@ def spread_of(task: ScoreSum, machines: dict[str, KernelMachine], X: Floats) -> 
 
 def standard_metric(given: GivenRows) -> CurvedMetric:
     kept = np.flatnonzero(given.weights > 0)
-    some = rows_in_memory(given, kept[even_rows(len(kept), PLAIN_ROWS)])
+    some = given.take(kept[even_rows(len(kept), PLAIN_ROWS)])
     return CurvedMetric(factor=machine.standard_weights(cast(Floats, some.X), some.weights))
-
-
-def rows_in_memory(given: GivenRows, numbers: Ints) -> GivenRows:
-    if not isinstance(given.X, RowBlocks):
-        return given.take(numbers)
-    X, target = _distributed.rows_at(given.X, numbers), given.target[numbers]
-    return replace(given, X=X, target=target, weights=given.weights[numbers], source=X)
-
-
-def drawn(given: GivenRows, size: int, rng: np.random.Generator) -> GivenRows:
-    """Return a sample of rows of positive weight, by class, in memory."""
-    X, target, weights = given.draw(size, 1, rng)
-    return replace(given, X=X, target=target, weights=weights, source=X, always=None, searched=None)
 
 
 def fit_by_folds(fitter: PartFitter, given: GivenRows, columns: str) -> FittedSum:
@@ -242,7 +227,8 @@ def ranks_may_help(fitter: PartFitter, given: GivenRows, plain: FittedSum | None
         return False
     fitter = replace(fitter, names=("columns",))
     if len(given.target) > machine.EXACT_POINTS:
-        given, plain = drawn(given, machine.EXACT_POINTS, np.random.default_rng(fitter.seed)), None
+        rng = np.random.default_rng(fitter.seed)
+        given, plain = given.draw(machine.EXACT_POINTS, 1, rng), None
     if plain is None or plain.held_out is None or "columns" not in plain.held_out.scores:
         plain = fit_candidate(fitter, given)
     ranked = fit_candidate(fitter, given, ranked=True)

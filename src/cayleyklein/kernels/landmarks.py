@@ -46,9 +46,9 @@ def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | N
     given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
     ranks = None
     if columns != "standardised":
-        sample = fitting.drawn(given, machine.EXACT_POINTS, rng)
+        sample = given.draw(machine.EXACT_POINTS, 1, rng)
         if columns == "ranks" or fitting.ranks_may_help(fitter, sample):
-            some = fitting.drawn(given, RANK_ROWS, rng)
+            some = given.draw(RANK_ROWS, 1, rng)
             ranks = NormalScores.of(cast(Floats, some.X), some.weights)
             if isinstance(given.X, RowBlocks):
                 blocks = [_distributed.task(ranks.transform, block) for block in given.X.blocks]
@@ -60,10 +60,10 @@ def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | N
     held = kept[draw_by_class(given.labels[kept], size, 0, rng)]
     weights = given.weights.copy()
     weights[held] = 0.0
-    rest, held_out = replace(given, weights=weights), fitting.rows_in_memory(given, held)
+    rest, held_out = replace(given, weights=weights), given.take(held)
     metric, learner = fitter.learn(rest, "sample")
-    X, pool = cast(Floats, held_out.X), fitting.drawn(rest, VOTING_ROWS, rng)
-    sample = fitting.drawn(pool, machine.EXACT_POINTS, rng)
+    X, pool = cast(Floats, held_out.X), rest.draw(VOTING_ROWS, 1, rng)
+    sample = pool.draw(machine.EXACT_POINTS, 1, rng)
     points = fitting.pool_rows(sample, task.targets(sample.target), False)
     scores, machines = fitter.vote(pool, metric, X), {}
     rows = points, pool, rest, held_out
@@ -88,7 +88,7 @@ def fit_part(
         start = machine.fit_machine(distance, points, None, gammas, ridges).tuning.gamma
         tried = {start, NARROWER * start} if len(gammas) > 1 else {start}
         tunings = [Tuning(gamma, ridge) for gamma in sorted(tried) for ridge in ridges]
-        trial = fitting.drawn(pool, TRIAL_ROWS, rng)
+        trial = pool.draw(TRIAL_ROWS, 1, rng)
         some = drawn_landmarks(rest, TRIAL_LANDMARKS, rng)
         fitted, _ = fit_landmarks(distance, *some, trial, held_out, targets, tunings)
         gamma, at = fitted.tuning.gamma, ridges.index(fitted.tuning.ridge)
@@ -104,7 +104,7 @@ def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tu
     """Return distinct rows in a random order, drawn by class, and their numbers."""
     kept = np.flatnonzero(given.weights > 0)
     numbers = kept[draw_by_class(given.labels[kept], size, 1, rng)]
-    X = cast(Floats, fitting.rows_in_memory(given, numbers).X)
+    X = cast(Floats, given.take(numbers).X)
     first, _ = distinct_rows(X)
     order = rng.permutation(first)[:size]
     return np.ascontiguousarray(X[order]), numbers[order]

@@ -309,15 +309,16 @@ class RowLearner(MetricLearner):
     def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         raise NotImplementedError
 
-    def _labelled_rows(self, drawn: Any, given: GivenRows, *, turn: bool) -> TrainingRows:
-        seen = np.unique(drawn[1])
-        assert given.classes is not None
+    def _labelled_rows(self, drawn: GivenRows, *, turn: bool) -> TrainingRows:
+        seen = np.unique(drawn.target)
         if len(seen) < 2:
+            assert drawn.classes is not None
             raise InvalidInputError(
-                f"y has 1 class in rows of positive weight, {given.classes[seen].tolist()}; "
+                f"y has 1 class in rows of positive weight, {drawn.classes[seen].tolist()}; "
                 f"learning a metric needs two or more."
             )
-        return TrainingRows.from_raw(*drawn, turn=turn)
+        X = cast(Floats, drawn.X)
+        return TrainingRows.from_raw(X, drawn.target, drawn.weights, turn=turn)
 
     def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Fits]:
         recipes = self._recipes()

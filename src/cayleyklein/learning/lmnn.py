@@ -144,10 +144,9 @@ default="product"
 
     def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         drawn = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
-        n, d = drawn[0].shape
-        paper = self.solver == "gradient"
-        self._check_columns(d if paper else n, d)
-        rows = self._labelled_rows(drawn, given, turn=not paper)
+        d, paper = given.n_columns, self.solver == "gradient"
+        self._check_columns(d if paper else len(drawn.target), d)
+        rows = self._labelled_rows(drawn, turn=not paper)
         assert given.classes is not None
         sizes = np.bincount(rows.labels)  # shorter where the last classes weigh nothing
         few = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))

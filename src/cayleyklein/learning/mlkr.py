@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Fits, Progress
@@ -103,12 +104,13 @@ class CurvedMLKR(RowLearner):
         return (KernelRecipe(self.geometry, **base),)
 
     def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
-        X, targets, weights = given.draw(size, 2, rng.spawn(1)[0])
-        self._check_columns(len(X), X.shape[1])
-        rows = TrainingRows.from_targets(X, targets.reshape(len(X), -1), weights)
+        drawn = given.draw(size, 2, rng.spawn(1)[0])
+        n, X = len(drawn.target), cast(Floats, drawn.X)
+        self._check_columns(n, given.n_columns)
+        rows = TrainingRows.from_targets(X, drawn.target.reshape(n, -1), drawn.weights)
         if len(rows) < 2:
             raise InvalidInputError(
-                f"X has one distinct row of positive weight (n_samples = {len(X)}); learning a "
+                f"X has one distinct row of positive weight (n_samples = {n}); learning a "
                 f"metric needs two or more."
             )
         return rows

@@ -97,7 +97,7 @@ class MMC(RowLearner):
             raise InvalidInputError(
                 "MMC needs all rows in memory; pass X.compute() if it fits, or a sample of it."
             )
-        return self._labelled_rows(given.draw(size, 2, rng), given, turn=False)
+        return self._labelled_rows(given.draw(size, 2, rng), turn=False)
 
     def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Fits]:
         rows = spread_equally(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
@@ -87,7 +87,9 @@ class GivenRows:
         return replace(self, X=X, source=X, searched=searched)
 
     def take(self, rows: Ints) -> GivenRows:
-        X, target, weights = cast(Floats, self.X)[rows], self.target[rows], self.weights[rows]
+        """Return rows by their numbers, in memory."""
+        X = _distributed.rows_at(self.X, rows) if isinstance(self.X, RowBlocks) else self.X[rows]
+        target, weights = self.target[rows], self.weights[rows]
         return GivenRows(X, target, weights, self.n_columns, self.classes, source=X)
 
     def joined(self, added: GivenRows) -> GivenRows:
@@ -96,10 +98,8 @@ class GivenRows:
         searched = None if self.searched is None else np.concatenate([self.searched, added.X])
         return replace(self, X=X, target=target, weights=weights, searched=searched)
 
-    def draw(
-        self, size: int | float | None, fewest: int, rng: np.random.Generator
-    ) -> tuple[Floats, AnyArray, Floats]:
-        """Draw rows of positive weight, by class; return them, their targets and weights."""
+    def draw(self, size: int | float | None, fewest: int, rng: np.random.Generator) -> GivenRows:
+        """Return a sample of rows of positive weight, by class, in memory."""
         some = np.flatnonzero(self.weights > 0)
         if size is not None and (isinstance(size, float) or size < len(some)):
             labels = self.labels[some]
@@ -112,11 +112,7 @@ class GivenRows:
                 if self.always is not None:
                     drawn[group[self.always[some]]] = True
                 some = some[drawn[group]]
-        if isinstance(self.X, RowBlocks):
-            rows = _distributed.rows_at(self.X, some)
-        else:
-            rows = self.X if len(some) == len(self.X) else self.X[some]
-        return rows, self.target[some], self.weights[some]
+        return self.take(some)
 
 
 @dataclass(frozen=True)
@@ -294,25 +290,16 @@ def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:
     return first[order], place[point.ravel()]
 
 
-def sample_sizes(counts: Ints, size: int | float | None, fewest: int) -> Ints:
-    """Return the rows of each class in a sample of `size` rows, or that share, or all (None).
+def draw_by_class(labels: Ints, size: int | float, fewest: int, rng: np.random.Generator) -> Ints:
+    """Draw `size` rows, or that share, by class, `fewest` at least; return their sorted numbers.
 
-    >>> sample_sizes(np.array([5000, 900, 2]), 500, 4)
+    >>> labels = np.repeat([0, 1, 2], [5000, 900, 2])
+    >>> np.bincount(labels[draw_by_class(labels, 500, 4, np.random.default_rng(0))])
     array([424,  76,   2])
     """
-    if size is None:
-        return counts
-    share = size if isinstance(size, float) else size / max(1, int(counts.sum()))
-    wanted = np.maximum(np.rint(min(1.0, share) * counts), fewest)
-    return np.asarray(np.minimum(counts, wanted), dtype=np.int64)
-
-
-def draw_by_class(
-    labels: Ints, size: int | float | None, fewest: int, rng: np.random.Generator
-) -> Ints:
-    """Draw rows from each class by its share, `fewest` at least; return their sorted numbers."""
     counts = np.bincount(labels)
-    wanted = sample_sizes(counts, size, fewest)
+    share = size if isinstance(size, float) else size / max(1, len(labels))
+    wanted = np.minimum(counts, np.maximum(np.rint(min(1.0, share) * counts), fewest))
     if np.array_equal(wanted, counts):  # leaves the generator as it is
         return np.arange(len(labels))
     order = np.lexsort((rng.random(len(labels)), labels))
