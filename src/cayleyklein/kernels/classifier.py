@@ -34,14 +34,7 @@ class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
 default="auto"
         Of the metric to learn, see :class:`CurvedLMNN`. "auto" is the product. The α of "mixed" is
         0.5.
-    learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(margin=0.1)``: cloned and fitted, also without the
-        rows of each fold. One fitted before is used as it is inside scikit-learn's
-        ``FrozenEstimator``.
     {machines}
-    n_neighbors : int or "auto", default="auto"
-        Neighbours that vote. "auto" is the number with the least log loss on held-out rows.
-    {n_landmarks}
     {class_weight}
     {sampling}
 
@@ -49,12 +42,6 @@ default="auto"
     ----------
     classes_ : ndarray
     {added}
-    n_neighbors_ : dict of int
-        Neighbours that vote, by part.
-    log_marginal_likelihood_ : float
-        Of the class indicators as Gaussian processes with the covariance of the first kernel
-        part, their variance the best; NaN with landmarks, or without a kernel part.
-    {fitted}
 
     Notes
     -----

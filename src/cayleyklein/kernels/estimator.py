@@ -114,8 +114,11 @@ columns : {"auto", "standardised", "ranks"}, default="auto"
     either way, which suits heavy tails. "auto" takes ranks where held-out rows do better.
 gamma, ridge : float, optional
     γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
-    of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.""",
-    "n_landmarks": """n_landmarks : int or "auto", default="auto"
+    of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.
+n_neighbors : int or "auto", default="auto"
+    Neighbours that vote, or are averaged. "auto" is the number with the least log loss (of
+    classes) or squared error (of numbers) on held-out rows.
+n_landmarks : int or "auto", default="auto"
     Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
     2,000, the fewer the more rows, so that a machine takes some seconds.""",
     "sampling": """subsample : int, float, "auto" or None, default="auto"
@@ -132,7 +135,14 @@ metric_ : CurvedMetric, MixedMetric, ProductMetric or None
 {learner_}
 columns_ : {"standardised", "ranks"}
 selection_ : Selection
-    How each part did alone, and all together, on held-out rows.""",
+    How each part did alone, and all together, on held-out rows.
+n_neighbors_ : dict of int
+    Neighbours that vote, or are averaged, by part.
+log_marginal_likelihood_ : float
+    Of the class indicators, or the standardised targets, as Gaussian processes with the
+    covariance of the first kernel part, their variance the best; NaN with landmarks, or without
+    a kernel part.
+{fitted}""",
 }
 
 

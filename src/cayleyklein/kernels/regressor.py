@@ -32,26 +32,12 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         Parts to add. How much each counts is learned on held-out rows.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         Of the metric to learn, see :class:`CurvedMLKR`. "auto" is the product.
-    learner : estimator, optional
-        Learns the metric, such as ``CurvedMLKR(n_components=2)``: cloned and fitted, also without
-        the rows of each fold. One fitted before is used as it is inside scikit-learn's
-        ``FrozenEstimator``.
     {machines}
-    n_neighbors : int or "auto", default="auto"
-        Neighbours that are averaged. "auto": as many as have the least squared error on held-out
-        rows.
-    {n_landmarks}
     {sampling}
 
     Attributes
     ----------
     {added}
-    n_neighbors_ : dict of int
-        Neighbours that are averaged, by part.
-    log_marginal_likelihood_ : float
-        Of the standardised targets as Gaussian processes with the covariance of the first kernel
-        part, their variance the best; NaN with landmarks, or without a kernel part.
-    {fitted}
 
     Notes
     -----

@@ -50,6 +50,19 @@ verbose : bool, default=False
 
 {ATTRIBUTES}"""
 
+ROW_TEXTS = {
+    "sampling": """subsample : int, float, "auto" or None, default="auto"
+    Rows to learn from, or their share, by class. "auto" takes at most 10,000, None all rows.
+random_state : int, RandomState or None, default=None
+    Draws the subsample, and the rows with a term in the loss where there are many.
+{watching}
+n_samples_learned_ : int
+    Distinct rows of positive weight that the metric was learned from.
+feature_names_in_ : ndarray""",
+    "n_components": """n_components : int or None, default=None
+    Rows of the factor: fewer than columns reduce the dimension.""",
+}
+
 
 class MetricLearner(
     _estimators.CallbackSupport, EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
@@ -239,6 +252,7 @@ class MetricLearner(
 
 
 class RowLearner(MetricLearner):
+    _texts: ClassVar = ROW_TEXTS
     _row_constraints: ClassVar[dict[str, list[Any]]] = {
         **MetricLearner._shared_constraints,
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],

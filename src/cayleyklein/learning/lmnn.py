@@ -60,8 +60,7 @@ default="product"
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
         Start: "std" (standardised columns, the default), "identity" (columns as they are),
         "precision", "pca", "lda", "flat" (flat LMNN), or with solver="gradient" "diagonal".
-    n_components : int or None, default=None
-        Rows of the factor: fewer than columns reduce the dimension.
+    {n_components}
     solver : {"lbfgs", "gradient"}, default="lbfgs"
         "gradient" is the paper's own method, with its margin of 1, start, and all impostors, unless
         these are given.
@@ -69,15 +68,8 @@ default="product"
         Iterations of a pass; 5 by default.
     n_passes : int or "auto", default="auto"
         Passes, 4 by default, each with target neighbours of the metric so far. 1 is the paper's.
-    subsample : int, float, "auto" or None, default="auto"
-        Rows to learn from, or their share, by class. "auto" takes at most 10,000, None all rows.
-    random_state : int, RandomState or None, default=None
-        Draws the subsample, and the rows with a term in the loss where there are many.
-    {watching}
-    n_samples_learned_ : int
-        Distinct rows of positive weight that the metric was learned from.
+    {sampling}
     classes_ : ndarray
-    feature_names_in_ : ndarray
 
     Examples
     --------

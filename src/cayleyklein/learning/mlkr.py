@@ -49,20 +49,12 @@ class CurvedMLKR(RowLearner):
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
         Start: "std" (standardised columns, the default), "identity" (columns as they are),
         "precision", "pca" or "flat" (the flat metric learned first).
-    n_components : int or None, default=None
-        Rows of the factor: fewer than columns reduce the dimension.
+    {n_components}
     max_iter : int or "auto", default="auto"
         Iterations of a pass; 10 by default.
     n_passes : int or "auto", default="auto"
         Passes, 2 by default, each with another draw of the rows whose errors count, where many.
-    subsample : int, float, "auto" or None, default="auto"
-        Rows to learn from, or their share. "auto" takes at most 10,000. None takes all rows.
-    random_state : int, RandomState or None, default=None
-        Draws the subsample, and the rows whose errors count where there are many.
-    {watching}
-    n_samples_learned_ : int
-        Distinct rows of positive weight that the metric was learned from.
-    feature_names_in_ : ndarray
+    {sampling}
 
     Examples
     --------

@@ -36,9 +36,6 @@ default="auto"
         Of the metric to learn, see :class:`CurvedLMNN`. "auto" learns the product, and keeps it
         unless plain neighbours, in standardised or unscaled columns, do as well on held-out rows.
         "mixed" chooses α on held-out rows.
-    learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(margin=0.1)``: cloned and fitted. One fitted before
-        is used as it is inside scikit-learn's ``FrozenEstimator``.
     {metric}
     weights : {"local", "linear", "uniform", "distance"} or callable, default="local"
         What a vote counts. "linear": 1 - d_i/d_{k+1}. "local": the same of d_i/√s_i, where s_i is
@@ -51,9 +48,6 @@ default="auto"
     Attributes
     ----------
     classes_ : ndarray
-    metric_ : CurvedMetric, MixedMetric or ProductMetric
-    n_neighbors_ : int
-        Neighbours that vote.
     class_prior_ : ndarray of shape (n_classes,)
         Shares of the classes in the fitted rows, to which probabilities are shrunk.
     {learned}

@@ -41,7 +41,10 @@ outside : {"extend", "raise"}, default="extend"
 random_state : int, RandomState or None, default=None
     Draws held-out rows, and what learning draws.
 {watching}""",
-    "learned": """{learner_}
+    "learned": """metric_ : CurvedMetric, MixedMetric or ProductMetric
+n_neighbors_ : int
+    Neighbours that vote, or are averaged.
+{learner_}
 selection_ : Selection or None
     What was tried on held-out rows, what was chosen and why; None with a learner or a metric of
     one's own.

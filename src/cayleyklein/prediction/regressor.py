@@ -32,9 +32,6 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         Of the metric to learn, see :class:`CurvedMLKR`. "auto" learns the product, and keeps it
         unless plain neighbours, in standardised or unscaled columns, do as well on held-out rows.
-    learner : estimator, optional
-        Learns the metric, such as ``CurvedMLKR(n_components=2)``: cloned and fitted. One fitted
-        before is used as it is inside scikit-learn's ``FrozenEstimator``.
     {metric}
     weights : {"linear", "uniform", "distance"} or callable, default="linear"
         What each neighbour counts in the mean: 1 - d_i/d_{k+1}, 1, 1/d_i, or what a function makes
@@ -44,9 +41,6 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
 
     Attributes
     ----------
-    metric_ : CurvedMetric, MixedMetric or ProductMetric
-    n_neighbors_ : int
-        Neighbours that are averaged.
     {learned}
 
     Examples

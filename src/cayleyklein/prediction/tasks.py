@@ -46,7 +46,11 @@ POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 
 
 PREDICTOR_TEXTS = {
-    "metric": """metric : CurvedMetric, MixedMetric or ProductMetric, optional
+    "metric": """learner : estimator, optional
+    Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CurvedMLKR(n_components=2)`` from
+    numbers: cloned and fitted. One fitted before is used as it is inside scikit-learn's
+    ``FrozenEstimator``.
+metric : CurvedMetric, MixedMetric or ProductMetric, optional
     A ready-made metric; nothing is learned then.""",
     "class_weight": """class_weight : dict, "balanced" or None, default=None
     Factors of the rows' weights by class. "balanced" gives all classes the same weight.""",
