@@ -22,11 +22,11 @@ def changed(**entries):
     ("dissimilarities", "said"),
     [
         (changed(e12=3.0), r"symmetric.*\(1, 2\) and \(2, 1\) are 3 and 1"),
-        (changed(e34=-1.0), r"negative at \(3, 4\)"),
-        (changed(e22=1.0), r"0 on the diagonal.*rows 2"),
+        (changed(e34=-1.0), r"negative at index \(3, 4\)"),
+        (changed(e22=1.0), r"0 on the diagonal.*index 2"),
         (changed(e01=np.inf), "infinit"),
         (changed(**{f"e4{i}": np.nan for i in range(4)}, **{f"e{i}4": np.nan for i in range(4)}),
-         r"connects rows 4 with row 0"),
+         "connects row 0 with rows at index 4"),
         (D[:3], r"square.*\(3, 5\)"),
         (1e120 * D, "overflow"),
         (D[:1, :1], "minimum of 2"),
@@ -41,7 +41,7 @@ def test_dissimilarities(dissimilarities, said):
     ("weights", "said"),
     [
         (np.ones((4, 4)), r"shape \(5, 5\)"),
-        (-changed(), r"weights is negative at \(0, 1\)"),
+        (-changed(), r"weights is negative at index \(0, 1\)"),
         (changed(e12=3.0), r"weights must be symmetric.*\(1, 2\) and \(2, 1\)"),
         (changed(e12=np.nan), "weights has NaN"),
         (np.zeros((5, 5)), "undetermined"),
@@ -88,9 +88,9 @@ def test_dissimilarities_taken_as_rows_warn():
 
 def test_new_rows():
     found = CurvedMDS(metric="precomputed", curvature=0.0).fit(D)
-    with pytest.raises(InvalidInputError, match=r"negative at \(0, 1\)"):
+    with pytest.raises(InvalidInputError, match=r"negative at index \(0, 1\)"):
         found.transform([[1.0, -1.0, 1.0, 1.0, 1.0]])
-    with pytest.raises(InvalidInputError, match="rows 1"):
+    with pytest.raises(InvalidInputError, match="dissimilarity at index 1"):
         found.transform([[1.0] * 5, [np.nan] * 5])
 
 
@@ -98,5 +98,5 @@ def test_new_points_beyond_the_hemisphere_are_named():
     X = np.vstack([sphere_points(40, 2, 0.3), [[0.0, 0.6, 0.8], [0.6, 0.0, -0.8]]])
     between = arcs(X)
     found = CurvedMDS(metric="precomputed", random_state=0).fit(between[:40, :40])
-    with pytest.raises(OutsideDomainError, match="cover: 1"):
+    with pytest.raises(OutsideDomainError, match="cover at index 1"):
         found.transform(between[40:, :40])

@@ -17,6 +17,7 @@ from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein.geometry.space import refuse_at
 from cayleyklein.manifold import _stress as spaces
 from cayleyklein.manifold._placing import place
 from cayleyklein.manifold.scaling import SAMPLE, Scaling, ScalingProblem, bridged
@@ -76,8 +77,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         For K > 0 the points as unit vectors, on the whole sphere; the pole is last.
     distances_ : ndarray of shape (n, n)
         Distances between the points, on whatever part of the sphere; computed when asked for.
-    stress_ : float
-        Σ ω (d - δ)² over pairs, each of which counts once.
+    stress_ : float, Σ ω (d - δ)² over pairs, each of which counts once
     dissimilarity_matrix_ : ndarray of shape (n, n), δ, with NaN where missing
     n_iter_ : int, iterations of the best descent
     n_features_in_, feature_names_in_ : int, ndarray
@@ -201,7 +201,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         else:
             target = self._between(target, self._rows)
         known = (~np.isnan(target)).astype(float)
-        _refuse(~known.any(axis=1), "X has no dissimilarity at all in rows {}; drop them.")
+        refuse_at(~known.any(axis=1), "X has rows without a dissimilarity", "; drop them.")
         target = np.where(known > 0, target, 0.0)
         found, converged = place(self._tangent, self.curvature_, target, known, self.max_iter)
         self._warn_unless(bool(converged.all()))
@@ -239,9 +239,9 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.metric_ is None:
             return spaces.to_stereographic(v, self.curvature_).y
         X = spaces.to_surface(v, self.curvature_)
-        said = "X has rows beyond the hemisphere that the coordinates of the fitted points cover: "
-        said += "{}. Fit them together with the others."
-        _refuse(X[:, -1] <= 0, said, OutsideDomainError)
+        said = "X has rows beyond the hemisphere that the coordinates of the fitted points cover"
+        remedy = ". Fit them together with the others."
+        refuse_at(X[:, -1] <= 0, said, remedy, OutsideDomainError)
         return np.asarray(X[:, :-1] / X[:, -1:])
 
     @property
@@ -275,17 +275,10 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
-def _refuse(bad: Any, message: str, error: type[Exception] = InvalidInputError) -> None:
-    """Raise an error with the indices of rows or pairs that are bad, if there are any."""
-    if bad.any():
-        where = np.argwhere(bad) if bad.ndim > 1 else np.flatnonzero(bad)
-        raise error(message.format(checks.list_indices(where)))
-
-
 def check_dissimilarities(values: Floats, name: str) -> float:
     """Check that dissimilarities are not negative or huge; return the largest. NaN is missing."""
-    said = f"Negative values in data: {name} is negative at"
-    _refuse(values < 0, f"{said} {{}}; dissimilarities are 0 or more.")
+    said = f"Negative values in data: {name} is negative"
+    refuse_at(values < 0, said, "; dissimilarities are 0 or more.")
     longest = float(np.nanmax(values, initial=0.0))
     if longest and not 1 / LARGEST <= longest <= LARGEST:
         said = f"{name} has a largest dissimilarity of {longest:g}, whose powers"
@@ -301,8 +294,11 @@ def symmetric_dissimilarities(values: Floats, name: str) -> Floats:
     longest = check_dissimilarities(values, name)
     values = np.where(np.isnan(values), values.T, values)
     symmetric = checks.as_symmetric(np.nan_to_num(values), name)
-    said = f"{name} must be 0 on the diagonal, but is not in rows {{}}; convert similarities to"
-    _refuse(np.diagonal(symmetric) > ON_DIAGONAL * longest, f"{said} dissimilarities first.")
+    said, remedy = (
+        "must be 0 on the diagonal, but is not",
+        "; convert similarities to dissimilarities first.",
+    )
+    refuse_at(np.diagonal(symmetric) > ON_DIAGONAL * longest, f"{name} {said}", remedy)
     symmetric[np.isnan(values)] = np.nan
     np.fill_diagonal(symmetric, 0.0)
     return symmetric
@@ -316,10 +312,11 @@ def pair_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
     if found.shape != missing.shape:
         expected = f"shape {missing.shape}, one for each pair of rows"
         raise InvalidInputError(f"weights must have {expected}; got {found.shape}.")
-    _refuse(found < 0, "weights is negative at {}; a weight is 0 or more.")
+    refuse_at(found < 0, "weights is negative", "; a weight is 0 or more.")
     found[missing] = 0.0
     np.fill_diagonal(found, 0.0)
     group = connected_components(found > 0, directed=False)[1]
-    said = "No dissimilarity of positive weight connects rows {} with row 0, so that their places "
-    _refuse(group != group[0], f"{said}are undetermined; drop them, or fit them by themselves.")
+    said = "No dissimilarity of positive weight connects row 0 with rows"
+    remedy = ": their places are undetermined. Drop them, or fit them by themselves."
+    refuse_at(group != group[0], said, remedy)
     return found
