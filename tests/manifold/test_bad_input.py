@@ -27,7 +27,7 @@ def changed(**entries):
         (changed(e01=np.inf), "infinit"),
         (changed(**{f"e4{i}": np.nan for i in range(4)}, **{f"e{i}4": np.nan for i in range(4)}),
          "connects row 0 with rows at index 4"),
-        (D[:3], r"square.*\(3, 5\)"),
+        (D[:3], r"\(3, 5\).*square"),
         (1e120 * D, "overflow"),
         (D[:1, :1], "minimum of 2"),
     ],

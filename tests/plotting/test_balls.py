@@ -98,5 +98,5 @@ def test_wrong_input_is_named():
         BallDisplay.from_metric(metric, [[2.0, 0.0]], 1.0)
     with pytest.raises(CayleyKleinError, match="radius"):
         BallDisplay.from_metric(metric, CENTERS, [0.1, 0.2])
-    with pytest.raises(CayleyKleinError, match="radius must be positive at index 1"):
+    with pytest.raises(CayleyKleinError, match="radius must be positive, but is not at index 1"):
         BallDisplay.from_metric(metric, CENTERS, [0.1, 0.0, 0.2])

@@ -148,7 +148,7 @@ def test_labels_and_names_of_something_else_are_refused():
     with pytest.raises(InvalidInputError, match="150 points"):
         MetricDisplay.from_metric(random_metric(0.0), X, Y[:-1])
     model = CurvedKNeighborsClassifier(metric=random_metric(0.0)).fit(X, Y)
-    with pytest.raises(InvalidInputError, match="2 feature_names"):
+    with pytest.raises(InvalidInputError, match="feature_names of length=2"):
         MetricDisplay.from_estimator(model, X, feature_names=["a", "b"])
 
 

@@ -14,6 +14,7 @@ from cayleyklein.diagrams import _power, domains
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.diagrams.domains import Boundary, LocalChart, Triangulation
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry.space import refuse_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 # distance of shapes from the absolute by dimension, relative to its radius: default and smallest
@@ -375,11 +376,10 @@ class CayleyKleinVoronoi(NotebookCard):
         When the order is over 1, queries must be in the domain.
         """
         cells = self.locate(X)
-        if (cells < 0).any():
-            raise OutsideDomainError(
-                f"X{checks.at_index(cells < 0)} lies outside the hyperbolic domain, in no cell of "
-                f"the diagram of order {self.order}; move or drop such points."
-            )
+        said = (
+            f" lies outside the hyperbolic domain, in no cell of the diagram of order {self.order}"
+        )
+        refuse_at(cells < 0, "X", f"{said}; move or drop such points.", OutsideDomainError)
         return self.cell_labels[cells]
 
 

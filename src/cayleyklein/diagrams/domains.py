@@ -19,7 +19,7 @@ from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import about, as_finite_array, as_points, refuse_containers
+from cayleyklein._validation import about, as_finite_array, as_points, expect, refuse_containers
 from cayleyklein.diagrams._power import Groups, PowerDiagram
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import bisectors, lifts, space
@@ -128,11 +128,9 @@ def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -
         )
     corners, d = as_finite_array(window, "window"), points.shape[1]
     refuse_extent(float(np.abs(corners).max(initial=0.0)), "window reaches")
-    if corners.shape != (2, d) or not (corners[0] < corners[1]).all():
-        raise InvalidInputError(
-            f"window must be two corners, the lower and the upper, of {d} coordinates each; "
-            f"got {np.asarray(window).tolist()}."
-        )
+    right = corners.shape == (2, d) and bool((corners[0] < corners[1]).all())
+    expected = f"two corners, the lower and the upper, of {d} coordinates each"
+    expect(right, "window", corners.tolist(), expected)
     return corners
 
 
@@ -347,10 +345,8 @@ def encode_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyA
     """Return the sorted classes, and the index of the class of each of n points."""
     refuse_containers(labels, name)
     values = np.asarray(labels)
-    if values.shape != (n,):
-        raise InvalidInputError(
-            f"{name} must have one entry for each of the {n} points; got shape {values.shape}."
-        )
+    each = f"one entry for each of the {n} points"
+    expect(values.shape == (n,), f"{name} of shape", values.shape, each)
     if values.dtype.kind == "f":
         as_finite_array(values, name)
     try:

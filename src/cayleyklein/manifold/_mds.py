@@ -288,9 +288,8 @@ def check_dissimilarities(values: Floats, name: str) -> float:
 
 def symmetric_dissimilarities(values: Floats, name: str) -> Floats:
     """Check that dissimilarities are symmetric; fill in those missing in one triangle only."""
-    if values.shape[0] != values.shape[1]:
-        expected = 'a square matrix with metric="precomputed"'
-        raise InvalidInputError(f"{name} must be {expected}; got shape {values.shape}.")
+    expected, (rows, columns) = 'a square matrix with metric="precomputed"', values.shape
+    checks.expect(rows == columns, f"{name} of shape", values.shape, expected)
     longest = check_dissimilarities(values, name)
     values = np.where(np.isnan(values), values.T, values)
     symmetric = checks.as_symmetric(np.nan_to_num(values), name)
@@ -309,9 +308,8 @@ def pair_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
     if weights is None and not missing.any():
         return None
     found = np.ones(missing.shape) if weights is None else checks.as_symmetric(weights, "weights")
-    if found.shape != missing.shape:
-        expected = f"shape {missing.shape}, one for each pair of rows"
-        raise InvalidInputError(f"weights must have {expected}; got {found.shape}.")
+    expected = f"shape {missing.shape}, one for each pair of rows"
+    checks.expect(found.shape == missing.shape, "weights of shape", found.shape, expected)
     refuse_at(found < 0, "weights is negative", "; a weight is 0 or more.")
     found[missing] = 0.0
     np.fill_diagonal(found, 0.0)

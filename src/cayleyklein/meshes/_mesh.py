@@ -144,10 +144,8 @@ def mesh_polygon(
     )
     goal = math.radians(checks.as_real(min_angle, "min_angle", "[0, 33]")), area, edge
     limit = checks.as_count(max_vertices, "max_vertices")
-    if limit < len(x):
-        raise InvalidInputError(
-            f"Got max_vertices={limit}, but the polygon and the points have {len(x)} already."
-        )
+    enough = f"at least the {len(x)} that the polygon and the points have already"
+    checks.expect(limit >= len(x), "max_vertices", limit, enough)
     plane = ConformalPlane(metric, region.corners.mean(axis=0))
     work = Refinement(plane.from_points(x), region.edges, metric.curvature, goal, limit)
     triangles, bad, spared = work.run()
@@ -182,20 +180,14 @@ class Region(NamedTuple):
         places = shapely.points(x)
         on_edge = shapely.distance(self.shape.boundary, places) <= ON_EDGE * np.abs(x).max()
         outside = on_edge | ~shapely.contains(self.shape, places)
-        if outside.any():
-            raise InvalidInputError(
-                f"points{checks.at_index(outside)} not inside polygon: "
-                f"outside it, on its edges or in a hole; move or drop such points."
-            )
+        where = "outside it, on its edges or in a hole; move or drop such points."
+        space.refuse_at(outside, "points", f" not inside polygon: {where}")
         _refuse_repeats(x, [f"points[{i}]" for i in range(len(x))])
         return x
 
 
 def read_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
-    if space.as_space(metric).dimension != 2:
-        raise InvalidInputError(
-            f"metric must be of the plane; it has {metric.dimension} dimensions."
-        )
+    checks.expect(space.as_space(metric).dimension == 2, "metric", metric, "one of the plane")
     metric.inverse_factor  # noqa: B018 - raises for a lower rank
     shapely = checks.require("shapely", "mesh")
     given = {"polygon": polygon}

@@ -16,6 +16,7 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.diagrams import domains as boxes
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
+from cayleyklein.geometry.space import refuse_at
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
@@ -268,9 +269,8 @@ class MapDisplay(shapes.PlaneDisplay):
         pairs = np.empty((0, 2)) if edges is None else checks.as_finite_array(edges, "edges")
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
-        if (bad := ~np.isin(pairs, np.arange(n))).any():
-            said = f"edges must hold row numbers from 0 to {n - 1}"
-            raise InvalidInputError(f"{said}{checks.at_index(bad)}.")
+        said = f"edges must hold row numbers from 0 to {n - 1}, but does not"
+        refuse_at(~np.isin(pairs, np.arange(n)), said, ".")
         K, metric = estimator.curvature_, estimator.metric_
         place = estimator.embedding_ if estimator.sphere_ is None else estimator.sphere_
         t = np.linspace(0, 1, EDGE_POINTS)[:, None]

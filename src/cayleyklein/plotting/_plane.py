@@ -60,8 +60,7 @@ class BallDisplay(shapes.PlaneDisplay):
         given = np.atleast_1d(checks.as_finite_array(radius, "radius"))
         checks.as_points(given, "radius", ndim=1)
         _, radii = checks.broadcast_points(centers=centers[:, 0], radius=given)
-        if (radii <= 0).any():
-            raise InvalidInputError(f"radius must be positive{checks.at_index(radii <= 0)}.")
+        space.refuse_at(radii <= 0, "radius must be positive, but is not", ".")
         n, balls = checks.as_count(resolution, "resolution"), zip(centers, radii, strict=True)
         outlines.any_metric(metric)
         with checks.about("centers"):

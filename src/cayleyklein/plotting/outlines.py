@@ -67,9 +67,9 @@ def column_names(names: Any, d: int, X: Any = None) -> list[str]:
         return [f"$x_{{{i + 1}}}$" for i in range(d)]
     listed = not isinstance(names, str) and np.iterable(names)
     expect(listed, "feature_names", names, "a sequence of names")
-    if len(texts := [str(name) for name in names]) != d:
-        got = f"{d} columns in X and {len(texts)} feature_names"
-        raise InvalidInputError(f"feature_names must name each column once; got {got}.")
+    texts = [str(name) for name in names]
+    each = f"one name for each of the {d} columns in X"
+    expect(len(texts) == d, "feature_names of length", len(texts), each)
     return texts
 
 
