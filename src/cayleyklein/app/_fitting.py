@@ -34,7 +34,10 @@ ESTIMATOR_KINDS: dict[str, tuple[Any, Any]] = {  # of classes, and of numbers
 }
 N_PARTS = {"auto": 3, "product": 3, "mixed": 2}  # metrics that are learned one after the other
 N_PASSES = 4
-CHOOSING = "Comparing candidates on held-out training rows…"
+CHOOSING = {  # messages before the fit that is shown
+    "auto": "Comparing a product with plain neighbours on held-out training rows…",
+    "mixed": "Choosing the shares of the two parts on held-out training rows…",
+}
 PART_WORDS = {  # of a kernel model, in words
     "metric": "kernel in the metric", "columns": "kernel in the columns",
     "neighbors": "votes in the metric", "plain": "plain votes",
@@ -187,8 +190,8 @@ class _Bench:
             live += f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
             self.tell(News({"live": live, "state": state, "share": f"{share:.2f}"}, tuple(steps)))
 
-        if kernel or geometry in ("auto", "mixed"):
-            wait = WEIGHING if kernel else CHOOSING
+        wait = WEIGHING if kernel else CHOOSING.get(geometry)
+        if wait:
             self.tell(News({"state": step + wait, "share": "0.05" if first else "0.30"}))
         options = {"geometry": geometry, "random_state": PAGE_SEED, "callback": report}
         model = make_estimator(self.task, **options).fit(self.X_train, self.y_train)

@@ -82,11 +82,22 @@ class LearnState:
 
 
 def learn_code(state: LearnState, table: PreparedTable) -> str:
+    source, rows, given, more = table.source, "problem.X", "", ""
+    if source.kind == "bundled" and table.dropped:
+        rows += f"[:, {[source.columns.index(name) for name in table.columns]}]"
+    elif source.kind != "bundled":
+        given = f", {table.target!r}" + (f", drop={table.dropped}" if table.dropped else "")
+        given += "" if source.header else ", header=False"
+        rows = f"TableEncoder().fit_transform({rows})"
+        more = "from cayleyklein.tables import TableEncoder\n"
+    labels = "problem.y" if table.is_regression else "problem.classes[problem.y]"
     kind = type(_fitting.make_estimator(state.task(table))).__name__
     votes = "" if state.neighbors == "auto" else f"n_neighbors={state.neighbors}, "
     same, seed = "" if table.is_regression else "stratify=y, ", _fitting.PAGE_SEED
     return f"""\
-{_reading_code(table)}
+from cayleyklein.experiments import load_problem
+{more}problem = load_problem({source.name!r}{given})
+X, y = {rows}, {labels}
 from sklearn.model_selection import train_test_split
 from cayleyklein import {kind}
 X_train, X_test, y_train, y_test = train_test_split(
@@ -95,24 +106,6 @@ model = {kind}({votes}geometry="{state.geometry}", random_state={seed})
 model.fit(X_train, y_train)
 print(model.metric_, model.score(X_test, y_test))
 """
-
-
-def _reading_code(table: PreparedTable) -> str:
-    source, rows, given, more = table.source, "problem.X", "", ""
-    if source.kind == "bundled" and table.dropped:
-        rows += f"[:, {[source.columns.index(name) for name in table.columns]}]"
-    elif source.kind != "bundled":
-        given = f", {table.target!r}" + (f", drop={table.dropped}" if table.dropped else "")
-        given += "" if source.header else ", header=False"
-        rows, more = (
-            f"TableEncoder().fit_transform({rows})",
-            "\nfrom cayleyklein.tables import TableEncoder",
-        )
-    labels = "problem.y" if table.is_regression else "problem.classes[problem.y]"
-    return f"""\
-from cayleyklein.experiments import load_problem{more}
-problem = load_problem({source.name!r}{given})
-X, y = {rows}, {labels}"""
 
 
 def _cells(frame: Any) -> list[list[str]]:

@@ -4,8 +4,12 @@ import asyncio
 import inspect
 import json
 import multiprocessing
+import signal
 import socket
 import threading
+import warnings
+import webbrowser
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from operator import attrgetter
@@ -22,7 +26,7 @@ import cayleyklein
 from cayleyklein import __version__, geometry
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._figures import FIGURE_COLORS, SHEETS, TOOLS
-from cayleyklein.app._learn import LearnSession, run_apart
+from cayleyklein.app._learn import LearnSession, run_apart, start_apart
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
@@ -85,6 +89,35 @@ class Explorer:
         await self._server.close_all_connections()
         for pool in (self.pool, self.exporter):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+async def serve(port: int, host: str, browser: bool, tell: Callable[[str], None]) -> None:
+    try:
+        server = Explorer(port, host)
+    except OSError as error:
+        said = f"Cannot listen on host {host}, port {port}: {error.strerror or error}."
+        advice = "Give another host or port; port 0 is any that is free."
+        raise InvalidInputError(f"{said} {advice}") from error
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # signals reach the main thread only, and Windows has no such handlers
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, ended.set)
+    try:
+        addresses = [f"http://{name}:{server.port}/" for name in page_names(host)]
+        if host in ANYWHERE:
+            said = f"Whoever reaches port {server.port} of this computer can use the page."
+            warnings.warn(said, stacklevel=2)
+        for address in addresses:
+            tell(address)
+        if browser:
+            webbrowser.open(addresses[0])
+        # the process that fits are forked from imports the library; this one does nothing
+        await asyncio.to_thread(start_apart, repr)
+        await ended.wait()
+    finally:
+        await server.stop()
 
 
 def page_names(host: str) -> list[str]:
