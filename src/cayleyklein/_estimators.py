@@ -18,25 +18,13 @@ import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import validation
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    _num_samples,
-    column_or_1d,
-    validate_data,
-)
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import (
-    as_finite_array,
-    expect,
-    list_indices,
-    not_finite,
-    refuse_containers,
-)
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
 try:  # from scikit-learn 1.9 on
@@ -149,7 +137,7 @@ def check_parameters(estimator: Any) -> None:
         value = getattr(estimator, name)
         if isinstance(value, bool | np.bool_) and "boolean" not in rules:
             number = [rule for rule in rules if isinstance(rule, Interval)]
-            expect(not number, name, value, "a number, not a bool")
+            checks.expect(not number, name, value, "a number, not a bool")
     if getattr(estimator, "n_jobs", None) is not None:
         as_jobs(estimator.n_jobs)
     try:
@@ -183,12 +171,12 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
             f"sklearn.decomposition.TruncatedSVD does."
         )
     refuse_no_numbers(X, "X")
-    finite = options.pop("ensure_all_finite", True)
-    options.setdefault("dtype", np.float64)
+    finite = options.get("ensure_all_finite", True)
+    # NaN are looked for below, where their places are named
+    options = {"dtype": np.float64} | options | {"ensure_all_finite": False}
     try:
         with naming("X"), np.errstate(over="ignore", invalid="ignore"):  # sums may overflow
-            # NaN are looked for below, where their places are named
-            rows: AnyArray = validate_data(estimator, X, **options, ensure_all_finite=False)
+            rows: AnyArray = validation.validate_data(estimator, X, **options)
     except CayleyKleinError as error:
         wrong = []
         for name in getattr(X, "columns", ()):
@@ -204,11 +192,11 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
             f"encode them, as sklearn.preprocessing.OneHotEncoder does; "
             f"cayleyklein.tables.TableClassifier takes tables with text and dates as they are."
         ) from error
-    bad = not_finite(rows, allow_nan=finite == "allow-nan")
+    bad = checks.not_finite(rows, allow_nan=finite == "allow-nan")
     if len(bad):
         what = "infinite" if finite == "allow-nan" else "NaN or infinite"
         raise InvalidInputError(
-            f"X has {what} entries at (row, column) {list_indices(bad)}. Drop these "
+            f"X has {what} entries at (row, column) {checks.list_indices(bad)}. Drop these "
             f"rows, or fill the gaps, as sklearn.impute.SimpleImputer does."
         )
     return rows if y is NO_TARGET else (rows, check_lengths(estimator, rows, y))
@@ -221,7 +209,7 @@ def check_lengths(estimator: Any, rows: Any, y: Any) -> Any:
             f"is None."
         )
     with naming("y"):
-        n_rows, n_targets = _num_samples(rows), _num_samples(y)
+        n_rows, n_targets = validation._num_samples(rows), validation._num_samples(y)
     if n_rows != n_targets:
         raise InvalidInputError(f"X has {n_rows} rows, but y has {n_targets}.")
     return y
@@ -230,14 +218,15 @@ def check_lengths(estimator: Any, rows: Any, y: Any) -> Any:
 def check_numbers(y: Any) -> Floats:
     """Return targets (n,) or (n, t), finite numbers."""
     refuse_no_numbers(y, "y")
-    as_finite_array(y, "y")
+    checks.as_finite_array(y, "y")
     with naming("y"), np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(_check_y(y, multi_output=True, y_numeric=True), dtype=np.float64)
+        numbers = validation._check_y(y, multi_output=True, y_numeric=True)
+        return np.asarray(numbers, dtype=np.float64)
 
 
 def refuse_no_numbers(values: Any, name: str) -> None:
     """Refuse masks, text, dates and complex numbers, which NumPy or scikit-learn would convert."""
-    refuse_containers(values, name)
+    checks.refuse_containers(values, name)
     if hasattr(values, "dtypes"):  # a table, of which scikit-learn looks at each column
         return
     try:
@@ -269,17 +258,17 @@ def encode_classes(
     y: Any, classes: NDArray[Any] | None = None, name: str = "y"
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the sorted classes, or those given, and the position of each entry among them."""
-    refuse_containers(y, name)
+    checks.refuse_containers(y, name)
     # NumPy would turn NaN in a list of texts into the text "nan"
     if isinstance(y, list | tuple) or getattr(getattr(y, "dtype", None), "kind", "") == "O":
         missing = [i for i, label in enumerate(y) if _is_missing(label)]
         if missing:
-            rows = list_indices(np.array(missing))
+            rows = checks.list_indices(np.array(missing))
             raise InvalidInputError(f"{name} has no class at rows {rows}; drop them.")
     with naming(name):
-        target = column_or_1d(y, warn=True)
-    if target.dtype.kind == "f" and len(bad := not_finite(target)):
-        said = f"{name} has NaN or infinite entries at index {list_indices(bad)}"
+        target = validation.column_or_1d(y, warn=True)
+    if target.dtype.kind == "f" and len(bad := checks.not_finite(target)):
+        said = f"{name} has NaN or infinite entries at index {checks.list_indices(bad)}"
         raise InvalidInputError(f"{said}; drop these rows.")
     try:
         found, codes = np.unique(target, return_inverse=True)
@@ -298,7 +287,7 @@ def encode_classes(
         raise InvalidInputError(
             f"y has classes that were not seen or announced before, "
             f"{np.unique(target[~known]).tolist()}, at rows "
-            f"{list_indices(np.flatnonzero(~known))}; fit again to learn them."
+            f"{checks.list_indices(np.flatnonzero(~known))}; fit again to learn them."
         )
     return classes, np.searchsorted(classes, target).astype(np.int64)
 
@@ -308,9 +297,9 @@ def as_weights(sample_weight: ArrayLike | None, rows: AnyArray) -> Floats:
     if sample_weight is not None:
         refuse_no_numbers(sample_weight, "sample_weight")
     with naming("sample_weight"):
-        weights = np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64))
+        weights = np.asarray(validation._check_sample_weight(sample_weight, rows, dtype=np.float64))
     if (weights < 0).any():
-        bad = list_indices(np.flatnonzero(weights < 0))
+        bad = checks.list_indices(np.flatnonzero(weights < 0))
         raise InvalidInputError(f"sample_weight is negative at rows {bad}.")
     with np.errstate(over="ignore"):
         total = weights.sum()
@@ -329,7 +318,7 @@ def check_truth(
 ) -> tuple[AnyArray, Floats | None]:
     """Check the true classes or numbers that predictions are compared with, and their weights."""
     if predicted.dtype.kind == "f":
-        truth: AnyArray = as_finite_array(y, "y")
+        truth: AnyArray = checks.as_finite_array(y, "y")
     else:
         classes, codes = encode_classes(y)
         truth = classes[codes]
@@ -347,7 +336,7 @@ def as_jobs(n_jobs: Any) -> int:
     except TypeError:
         given = 0
     known = "a whole number other than 0 (-1 takes every core), or None"
-    expect(given != 0 and not isinstance(n_jobs, bool), "n_jobs", n_jobs, known)
+    checks.expect(given != 0 and not isinstance(n_jobs, bool), "n_jobs", n_jobs, known)
     # joblib's Dask backend, active in its tasks too, counts the cores of the whole cluster
     on_dask = type(get_active_backend()[0]).__module__ == "joblib._dask"
     with parallel_config("threading") if on_dask else nullcontext():

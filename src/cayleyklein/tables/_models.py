@@ -10,15 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import (
-    SharedTexts,
-    TakesTables,
-    check_lengths,
-    check_numbers,
-    encode_classes,
-    naming,
-    restore_on_error,
-)
+from cayleyklein import _estimators as estimators
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, require
@@ -74,7 +66,7 @@ feature_names_in_ : ndarray of str
 }
 
 
-class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
+class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCard):
     """Base of the predictors of tables, before BaseEstimator."""
 
     task: ClassVar[str]
@@ -97,7 +89,7 @@ class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
         self.drop, self.subsample, self.random_state = drop, subsample, random_state
         self.n_jobs, self.callback = n_jobs, callback
 
-    @restore_on_error
+    @estimators.restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the n rows of a table and what is to be predicted of them.
 
@@ -116,7 +108,7 @@ class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
             few = f"a row has only {n_others} other{'s' * (n_others != 1)}"
             raise InvalidInputError(f"{k} neighbours were asked for, but {few}.")
         estimator = self._estimator(len(index))
-        target = self._as_target(check_lengths(self, index, y))
+        target = self._as_target(estimators.check_lengths(self, index, y))
         how: Any = {"max_categories": self.max_categories, "kinds": self.kinds, "drop": self.drop}
         estimator._encoding = TableEncoder(**how)
         estimator.fit(X, target, sample_weight)
@@ -153,9 +145,9 @@ class TablePredictor(SharedTexts, TakesTables, EstimatorCard):
 
     def _as_target(self, y: Any) -> AnyArray:
         if self.task == "number":
-            with naming("y"):
-                return cast(AnyArray, column_or_1d(check_numbers(y), warn=True))
-        classes, codes = encode_classes(y)
+            with estimators.naming("y"):
+                return cast(AnyArray, column_or_1d(estimators.check_numbers(y), warn=True))
+        classes, codes = estimators.encode_classes(y)
         if len(classes) == len(codes) > 1:
             raise InvalidInputError("Each class has one row only: there is nothing to learn.")
         return classes[codes]
