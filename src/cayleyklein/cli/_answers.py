@@ -267,7 +267,8 @@ def evaluate(
             f"model was fitted on; if they are the same rows, expect larger errors on new ones"
         )
     if what == "number":
-        values = scores.of_numbers(truth, found, float(fitted.targets_.mean()))
+        values = {"rows": len(truth), **scores.number_errors(truth, found)}
+        values["mean"] = scores.number_errors(truth, float(fitted.targets_.mean()))
     else:
         unknown = sorted(set(truth) - set(fitted.classes_))
         if unknown:

@@ -55,8 +55,7 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
                 "calibration": scores.calibration(shares, model.classes_, y[test]),
             }
         else:
-            found = scores.of_numbers(y[test], predicted, y[train].mean())
-            scored = {name: found[name] for name in ("r2", "rmse", "mae")}
+            scored = scores.number_errors(y[test], predicted)
     while hasattr(model, "steps"):
         model = model.steps[-1][1]
     learner = getattr(model, "learner_", None)

@@ -37,16 +37,12 @@ def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float
     return np.array(columns).T.tolist()  # type: ignore[no-any-return]
 
 
-def of_numbers(truth: Any, predicted: Any, mean: float) -> dict[str, Any]:
-    """Return R², RMSE and MAE, and under "mean" those of always predicting a mean."""
-
-    def errors(found: Any) -> dict[str, float]:
-        spread, off = truth - truth.mean(), truth - found
-        r2 = 1 - (off @ off) / (spread @ spread) if spread.any() else float("nan")
-        return {"r2": float(r2), "rmse": float(np.sqrt((off**2).mean())),
-                "mae": float(np.abs(off).mean())}  # fmt: skip
-
-    return {"rows": len(truth)} | errors(predicted) | {"mean": errors(np.full(len(truth), mean))}
+def number_errors(truth: Any, predicted: Any) -> dict[str, Any]:
+    """Return R², RMSE and MAE of predictions, or of one number for all rows."""
+    spread, off = truth - truth.mean(), truth - predicted
+    r2 = 1 - (off @ off) / (spread @ spread) if spread.any() else float("nan")
+    rmse, mae = np.sqrt((off**2).mean()), np.abs(off).mean()
+    return {"r2": float(r2), "rmse": float(rmse), "mae": float(mae)}
 
 
 class PairedDifference(NamedTuple):
