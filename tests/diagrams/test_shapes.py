@@ -228,7 +228,7 @@ def test_what_cannot_be_drawn_says_so():
     with pytest.raises(InvalidInputError, match="ends at its domain"):
         random_diagram(9, -1.0, window=[[0, 0], [1, 1]])
     for window in ([[0, 0]], [[0, 0], [0, 1]], [[0, 0, 0], [1, 1, 1]]):
-        with pytest.raises(InvalidInputError, match="window must be two corners"):
+        with pytest.raises(InvalidInputError, match="expected two corners"):
             random_diagram(9, 0.0, window=window)
 
 

@@ -330,10 +330,8 @@ class CayleyKleinVoronoi(NotebookCard):
         Where the domain has no such ball there is no simplex: a part of the points' convex hull may
         stay uncovered.
         """
-        if self.order > 1:
-            raise NotRepresentableError(
-                f"A triangulation is dual to a diagram of order 1; this one has order {self.order}."
-            )
+        said, found = "A triangulation is dual to a diagram of order 1", f"has order {self.order}"
+        refuse_at(self.order > 1, said, f"; this one {found}.", NotRepresentableError)
         vertex = self._vertex_number[self._power.corner_of]
         simplices = self._sets[self._power.simplices[vertex >= 0], 0]
         return Triangulation(simplices, self.vertices[vertex[vertex >= 0]], self.ridge_points)

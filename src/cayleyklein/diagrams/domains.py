@@ -122,10 +122,8 @@ def _positive_median(values: Floats, default: float) -> float:
 def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -> Floats | None:
     if window is None:
         return None if curvature < 0 else box_around(points)
-    if curvature < 0:
-        raise InvalidInputError(
-            "A hyperbolic diagram ends at its domain, the inside of the absolute; leave out window."
-        )
+    said = "A hyperbolic diagram ends at its domain, the inside of the absolute"
+    space.refuse_at(curvature < 0, said, "; leave out window.")
     corners, d = as_finite_array(window, "window"), points.shape[1]
     refuse_extent(float(np.abs(corners).max(initial=0.0)), "window reaches")
     right = corners.shape == (2, d) and bool((corners[0] < corners[1]).all())

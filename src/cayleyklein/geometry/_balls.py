@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.distances import distance_between
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.geodesics import geodesic
@@ -107,10 +107,8 @@ class Ellipsoid(Frozen, ConvexBody):
         matrix = checks.as_symmetric(matrix, "matrix")
         center = checks.as_points(center, "center", len(matrix), ndim=1)
         least, most = np.linalg.eigvalsh(matrix)[[0, -1]]
-        if least < -len(matrix) * EPSILON * abs(most):
-            raise InvalidInputError(
-                f"matrix must be positive definite, but its smallest eigenvalue is {least:.3g}."
-            )
+        said = f"matrix must be positive definite, but its smallest eigenvalue is {least:.3g}"
+        refuse_at(least < -len(matrix) * EPSILON * abs(most), said, ".")
         radius = checks.as_real(radius, "radius", "(0, inf)")
         self._fill(center=read_only(center), matrix=read_only(matrix), radius=radius)
 
@@ -296,9 +294,8 @@ def ball_from_ellipsoid(
         found = ball.ellipsoid()
     got = found.matrix * (given.radius / found.radius) ** 2  # the matrix of the same radius
     difference = np.abs(given.matrix - got).max()
-    if difference > rtol * np.abs(given.matrix).max():
-        raise NotRepresentableError(
-            f"The ellipsoid is not a ball of this metric: that of its centre has another matrix. "
-            f"Largest difference: {difference:.3g}."
-        )
+    said = "The ellipsoid is not a ball of this metric: that of its centre has another matrix"
+    reason = f". Largest difference: {difference:.3g}."
+    differs = difference > rtol * np.abs(given.matrix).max()
+    refuse_at(differs, said, reason, NotRepresentableError)
     return ball

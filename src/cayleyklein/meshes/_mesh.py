@@ -149,11 +149,9 @@ def mesh_polygon(
     plane = ConformalPlane(metric, region.corners.mean(axis=0))
     work = Refinement(plane.from_points(x), region.edges, metric.curvature, goal, limit)
     triangles, bad, spared = work.run()
-    if not len(triangles):
-        raise NotRepresentableError(
-            f"mesh_polygon stopped at {work.stopped}, before it had the whole boundary: polygon "
-            f"has edges too close to each other, or max_edge is too small."
-        )
+    said = f"mesh_polygon stopped at {work.stopped}, before it had the whole boundary"
+    reason = ": polygon has edges too close to each other, or max_edge is too small."
+    space.refuse_at(not len(triangles), said, reason, NotRepresentableError)
     if work.stopped:
         checks.warn_caller(
             f"mesh_polygon stopped at {work.stopped}: {bad.sum()} of {len(triangles)} triangles "

@@ -20,6 +20,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.rounding import binary_scale
+from cayleyklein.geometry.space import refuse_at
 
 ON_ABSOLUTE = 1e-12  # largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute
 DUAL_TOLERANCE = 1e-9  # largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual
@@ -133,11 +134,9 @@ class Absolute(Frozen):
         """
         x = angles.homogenize(checks.as_points(points, "points", self.dimension))
         negative, zero, positive = self.signature
-        if zero or (min(negative, positive) > 1):
-            raise NotRepresentableError(
-                f"An absolute of signature (n, z, p) = {self.signature} has no inside: it is "
-                f"singular, or neither sign occurs only once."
-            )
+        said = f"An absolute of signature (n, z, p) = {self.signature} has no inside"
+        reason = ": it is singular, or neither sign occurs only once."
+        refuse_at(zero or min(negative, positive) > 1, said, reason, NotRepresentableError)
         if min(negative, positive) == 0:
             return np.full(x.shape[:-1], -1)[()]
         x = x / binary_scale(x)
@@ -210,10 +209,8 @@ def classify(absolute: Absolute) -> PlanarGeometry:
     """
     if not isinstance(absolute, Absolute):
         raise InvalidInputError(f"absolute must be an Absolute; got {type(absolute).__name__}.")
-    if absolute.dimension != 2:
-        raise NotRepresentableError(
-            f"Only planar geometries have a type; this absolute has dimension {absolute.dimension}."
-        )
+    said, d = "Only planar geometries have a type", absolute.dimension
+    refuse_at(d != 2, said, f"; this absolute has dimension {d}.", NotRepresentableError)
     found = tuple(
         (1,) * max(n, p) + (-1,) * min(n, p) + (0,) * z
         for n, z, p in (absolute.signature, absolute.dual_signature)

@@ -62,10 +62,9 @@ def cross_ratio(
     given = checks.broadcast_points(**{name: _as_points(x, name) for name, x in named.items()})
     points = np.stack(given, axis=-2)
     if homogeneous:
-        if points.shape[-1] < 2 or not points.any(axis=-1).all():
-            raise InvalidInputError(
-                "A homogeneous point has at least two coordinates and is not the zero vector."
-            )
+        bad = points.shape[-1] < 2 or not points.any(axis=-1).all()
+        said = "A homogeneous point has at least two coordinates"
+        refuse_at(bad, said, " and is not the zero vector.")
         points = points / binary_scale(points)
     unit = _minors(points, homogeneous)
     above, below = unit[..., 0, 2] * unit[..., 1, 3], unit[..., 0, 3] * unit[..., 1, 2]
@@ -221,17 +220,15 @@ class Polytope(Frozen, ConvexBody):
         # Stiemke: no direction u ≠ 0 has a·u ≤ 0 throughout iff the a span space and have a
         # combination with positive coefficients that vanishes.
         balanced = linprog(np.zeros(m), A_eq=a.T, b_eq=np.zeros(d), bounds=(1, None)).status == 0
-        if not balanced or np.linalg.matrix_rank(a) < d:
-            raise InvalidInputError(
-                f"The half-spaces of {m} normals do not bound their intersection in dimension {d}."
-            )
+        unbounded = not balanced or np.linalg.matrix_rank(a) < d
+        said = f"The half-spaces of {m} normals do not bound their intersection"
+        refuse_at(unbounded, said, f" in dimension {d}.")
         # The largest ball inside: maximise r subject to a·x + r ≤ b.
         cost = np.append(np.zeros(d), -1.0)
         ball = linprog(cost, A_ub=np.column_stack([a, np.ones(m)]), b_ub=b, bounds=(None, None))
-        if ball.status != 0 or ball.x[-1] <= 1e-12 * max(1.0, float(np.abs(b).max())):
-            raise InvalidInputError(
-                "normals and offsets have no common inside: their intersection is empty or flat."
-            )
+        flat = ball.status != 0 or ball.x[-1] <= 1e-12 * max(1.0, float(np.abs(b).max()))
+        said = "normals and offsets have no common inside"
+        refuse_at(flat, said, ": their intersection is empty or flat.")
 
     def __repr__(self) -> str:
         return f"Polytope({len(self.normals)} half-spaces, d={self.dimension})"
