@@ -43,14 +43,6 @@ class TableInput(TakesTables):
             names = np.array([f"x{j}" for j in range(values.shape[-1])])
         return names, values
 
-    def _shares_by_column(self, shares: Floats) -> tuple[AnyArray, Floats]:
-        """Add up shares (k, d) of distances by columns of X; their absolute values add up to 1."""
-        names, found = self._by_column(shares)
-        if self.encoder_ is not None:  # signs within a column cancel
-            totals = np.abs(found).sum(axis=-1, keepdims=True)
-            found = found / np.where(totals > 0, totals, 1.0)
-        return names, found
-
     def _column_shares(self, values: Floats) -> Floats:
         """Add up values (d,) by columns of X; 0 for columns that are not used."""
         names, found = self._by_column(values)

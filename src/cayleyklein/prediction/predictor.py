@@ -271,7 +271,10 @@ class NeighborPredictor(Predicting, NeighborMethods):
                 if finite.any():
                     pairs = np.broadcast_arrays(query, fitted[rows[finite]])
                     columns[finite] = self.metric_.column_shares(*pairs)
-                names, columns = self._shares_by_column(columns)
+                names, columns = self._by_column(columns)
+                if self.encoder_ is not None:  # signs within a column of X cancel
+                    totals = np.abs(columns).sum(axis=-1, keepdims=True)
+                    columns = columns / np.where(totals > 0, totals, 1.0)
                 shares = votes.votes[mine] / votes.votes[mine].sum()
                 answer, labels = answers[at], votes.labels[mine]
                 if self._numeric:

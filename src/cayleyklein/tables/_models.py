@@ -213,15 +213,13 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
 
     def feature_weights(self) -> dict[str, float]:
         """Return the share of each column in the distances, largest first; all 0 if none helps."""
-        check_is_fitted(self, "estimator_")
-        estimator = self.estimator_
         if self.is_kernel:
-            shares = estimator.feature_weights()
+            shares = self.estimator_.feature_weights()
         else:
-            weights, rows = np.zeros(self.metric_.dimension), estimator._given.X
+            weights, rows = np.zeros(self.metric_.dimension), self.estimator_._given.X
             if self.metric_.distance(rows[:1], rows).any():
                 weights = self.metric_.feature_weights(rows)
-            shares = estimator._column_shares(weights)
+            shares = self.estimator_._column_shares(weights)
         pairs = sorted(zip(self.encoder_.columns_, shares, strict=True), key=lambda pair: -pair[1])
         return {column.name: float(share) for column, share in pairs if column.kind != "unused"}
 

@@ -324,7 +324,9 @@ def check_names(cells: list[str], name: str) -> None:
 def _json(plain: Any, name: str) -> Iterator[Any]:
     """Yield the records of JSON lines, or of one list, with the columns of all of them."""
     pandas, names = require("pandas", "cli"), dict[str, None]()
-    for record in _records(plain, name):
+    for number, record in enumerate(_records(plain, name), start=1):
+        if not isinstance(record, dict):
+            raise InvalidInputError(f"{name}: JSON of row {number} is not an object of cells.")
         names |= dict.fromkeys(record)
     check_names([key.strip() for key in names], name)
     records = _records(plain, name)
@@ -332,19 +334,14 @@ def _json(plain: Any, name: str) -> Iterator[Any]:
         yield pandas.DataFrame(some, columns=list(names))
 
 
-def _records(plain: Any, name: str) -> Iterator[dict[str, Any]]:
+def _records(plain: Any, name: str) -> Iterator[Any]:
     plain.seek(0)
     text = io.TextIOWrapper(plain, encoding="utf-8-sig")
     try:
         is_list = text.read(1 << 12).lstrip().startswith("[")
         text.seek(0)
         lines = (json.loads(line) for line in text if line.strip())
-        for number, record in enumerate(json.load(text) if is_list else lines, start=1):
-            if not isinstance(record, dict):
-                raise InvalidInputError(f"{name}: JSON of row {number} is not an object of cells.")
-            yield record
-    except InvalidInputError:
-        raise
+        yield from json.load(text) if is_list else lines
     except (ValueError, RecursionError) as error:
         said = "expected an object of cells in each line, or one list of them"
         raise InvalidInputError(f"{name} is JSON that cannot be read: {error}; {said}.") from error
