@@ -44,8 +44,7 @@ class CayleyKleinVoronoi(NotebookCard):
         The generators. Equal points share a cell of order 1, see `duplicates`; in higher orders
         each counts, earlier rows first.
     metric : CurvedMetric of any curvature, with a factor of full rank
-    order : int, default=1
-        k < n: in a cell, its k generators are the k nearest points.
+    order : int, k < n: in a cell, its k generators are the k nearest points, default=1
     labels : array-like of shape (n,), the class of each point, optional
     window : array-like of shape (2, d), optional
         Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default

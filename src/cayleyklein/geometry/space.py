@@ -287,8 +287,7 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     center = -linalg.solve(matrix, a, assume_a="pos")
     spread = float(a @ center)  # -μᵀΣμ
     inverse_curvature = b + spread
-    if abs(inverse_curvature) <= 4 * len(matrix) * EPSILON * max(abs(b), abs(spread)):
-        raise NotRepresentableError(
-            f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular, a cone."
-        )
+    cone = abs(inverse_curvature) <= 4 * len(matrix) * EPSILON * max(abs(b), abs(spread))
+    said = f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding"
+    refuse_at(cone, said, ": S is singular, a cone.", NotRepresentableError)
     return matrix, center, 1 / inverse_curvature

@@ -103,8 +103,7 @@ def lloyd(
         Takes points (q, 2) and returns ρ ≥ 0 of shape (q,), mass per area of the metric; 1 by
         default. It should vary little within a cell, since it is integrated by quadrature.
     max_iter : int, largest number of steps, default=200
-    tol : float, default=1e-4
-        Stop when a step lowers the energy by less than this share of it.
+    tol : float, share of the energy; a step that lowers it by less is the last, default=1e-4
 
     Examples
     --------
