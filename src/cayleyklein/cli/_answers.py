@@ -185,8 +185,6 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
         frames = [pd.concat(list(frames))]
     with ExitStack() as stack:
         file: Any = sys.stdout if path is None else stack.enter_context(atomic.writing(path))
-        if path is not None and ending not in (".parquet", ".xlsx"):
-            file = stack.enter_context(file.open("w", encoding="utf-8", newline=""))
         for frame in frames:
             if ending == ".parquet":
                 arrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
@@ -197,10 +195,10 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
             elif ending == ".xlsx":
                 frame.to_excel(file, index=False)
             elif ending == ".jsonl":
-                frame.to_json(file, orient="records", lines=True, double_precision=15)
+                frame.to_json(file, orient="records", lines=True, double_precision=15, mode="a")
             else:
                 options = {"sep": OUTPUT_DELIMITERS[ending], "lineterminator": "\n", "index": False}
-                frame.to_csv(file, header=n_rows == 0, **options)
+                frame.to_csv(file, header=n_rows == 0, mode="a", **options)
             n_rows += frame["row"].nunique()
     return n_rows
 
@@ -310,19 +308,18 @@ def draw_scores(path: Path, truth: Any, found: Any, what: str) -> None:
 
 
 def score_classes(truth: Any, found: Any) -> dict[str, Any]:
+    import pandas as pd
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     names = sorted({*truth.tolist(), *found.tolist()})
     columns = precision_recall_fscore_support(truth, found, labels=names, zero_division=0.0)
-    keys = ("name", "precision", "recall", "f1", "rows")
-    rows = zip(names, *(column.tolist() for column in columns), strict=True)
-    classes = [dict(zip(keys, row, strict=True)) for row in rows]
-    recalls = [entry["recall"] for entry in classes if entry["rows"]]
+    classes = pd.DataFrame([names, *columns], ["name", "precision", "recall", "f1", "rows"]).T
+    recalls = columns[1][columns[3] > 0].tolist()
     return {
         "rows": len(truth),
         "accuracy": float((truth == found).mean()),
         "balanced_accuracy": sum(recalls) / len(recalls),
-        "classes": classes,
+        "classes": classes.to_dict("records"),
         "confusion": confusion_matrix(truth, found, labels=names).tolist(),
     }
 
