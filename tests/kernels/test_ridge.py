@@ -38,14 +38,12 @@ def test_left_out_errors_are_those_of_fits_without_the_row(problem, ridge):
 def test_likelihood_is_a_normal_density_and_its_variance_the_best(problem):
     gram, targets, weights = problem
     spectrum, ridge = Spectrum.of(*problem), 0.3
-    best = spectrum.variances(ridge)
-    density = [
-        stats.multivariate_normal(cov=v * (gram + np.diag(ridge / weights))).logpdf(y)
-        for v, y in zip(best, targets.T, strict=True)
-    ]
-    np.testing.assert_allclose(spectrum.log_likelihood(ridge), density, rtol=1e-9)
-    for factor in (0.8, 1.2):
-        assert (spectrum.log_likelihood(ridge, factor * best) < density).all()
+    found, covariance = spectrum.log_likelihood(ridge), gram + np.diag(ridge / weights)
+    for y, top in zip(targets.T, found, strict=True):
+        best = y @ np.linalg.solve(covariance, y) / len(y)
+        density = [stats.multivariate_normal(cov=v * best * covariance) for v in (1, 0.8, 1.2)]
+        np.testing.assert_allclose(top, density[0].logpdf(y), rtol=1e-9)
+        assert top > max(each.logpdf(y) for each in density[1:])
 
 
 def test_a_weight_of_two_is_two_rows():

@@ -116,19 +116,13 @@ class Spectrum:
         """Return for each row its target minus what a fit without the row predicts (n, t)."""
         return np.asarray(self.coefficients(ridge) / self.inverse_diagonal(ridge)[:, None])
 
-    def variances(self, ridge: float) -> Floats:
-        """Return the σ² (t,) with the largest likelihood."""
-        squares = self.targets**2 / (self.values + ridge)[:, None]
-        return np.asarray(squares.mean(axis=0))
-
-    def log_likelihood(self, ridge: float, variances: Floats | None = None) -> Floats:
-        """Return the log marginal likelihood (t,) of each target, by default with the best σ²."""
-        n, best = len(self.values), self.variances(ridge)
-        determinant = np.log(self.values + ridge).sum() - 2 * np.log(self.roots).sum()
-        var = best if variances is None else variances
-        ratio = 1.0 if variances is None else best / var
+    def log_likelihood(self, ridge: float) -> Floats:
+        """Return the log marginal likelihood (t,) of each target, with the σ² that is the best."""
+        n, shrunk = len(self.values), (self.values + ridge)[:, None]
+        variances = (self.targets**2 / shrunk).mean(axis=0)
+        determinant = np.log(shrunk).sum() - 2 * np.log(self.roots).sum()
         with np.errstate(divide="ignore"):  # a target that is 0 throughout has the density inf
-            return np.asarray(-0.5 * (n * ratio + n * np.log(2 * np.pi * var) + determinant))
+            return np.asarray(-0.5 * (n + n * np.log(2 * np.pi * variances) + determinant))
 
 
 class TargetPoints(NamedTuple):

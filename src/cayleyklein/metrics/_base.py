@@ -11,7 +11,7 @@ from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import distances, geodesics
 from cayleyklein.geometry.distances import Outside
-from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, fill_distances
+from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, fill_distances, lift_sides
 
 if TYPE_CHECKING:
     from cayleyklein.metrics.curved import CurvedMetric
@@ -90,11 +90,16 @@ class MetricBase(NotebookCard):
 
     def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> WeightedKernels:
         """Return the kernels whose weighted sum are the distances of blocks of rows."""
-        return [(BlockKernel.of_metric(X, Y, m, outside), w) for m, w in self._active()]
+        return [
+            (BlockKernel(*lift_sides(X, Y, m, outside), m._between, outside), weight)
+            for m, weight in self._active()
+        ]
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where all distances are real."""
-        return np.asarray(np.all([metric.contains(X) for metric, _ in self._active()], axis=0))[()]
+        X = checks.as_points(X, "X", self.dimension)
+        inside = [metric._place(X, "X")[1] > 0 for metric, _ in self._active()]
+        return np.asarray(np.all(inside, axis=0))[()]
 
     def _terms(self) -> list[tuple["CurvedMetric", float]]:
         raise NotImplementedError

@@ -22,7 +22,7 @@ import numpy as np
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import distances, lifts
+from cayleyklein.geometry import lifts
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.space import CurvedSpace
 
@@ -37,6 +37,8 @@ CANCELLATION = 1e-3  # ‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² i
 LIFT_ROUNDING = 1e-5  # or relative to the squared terms of v,
 UNDERFLOW = 1e-280  # or |K| chord²/4, whose terms may be denormal,
 NEAR_ANTIPODAL = 1e-3  # or cos²(√K d/2) of an elliptic pair
+
+ExactDistance = Callable[[Floats, Floats, Outside], Floats]
 
 
 def lift_from(
@@ -110,6 +112,19 @@ def lift_sides(
     return lifted, K
 
 
+def product_sides(
+    X: Floats, Y: Floats | None, parts: Sequence[tuple[CurvedSpace, float]]
+) -> list[LiftedSide]:
+    """Lift rows for the root of Σ (weight · chord)² over parts with K ≥ 0."""
+    sides, lifted = [], [lift_sides(X, Y, metric, "raise")[0] for metric, _ in parts]
+    for same in zip(*lifted, strict=True):
+        scaled = [side.in_unit(1 / w) for side, (_, w) in zip(same, parts, strict=True)]
+        v = np.hstack([side.v for side in scaled])
+        rounding = np.hypot.reduce([side.rounding for side in scaled])
+        sides.append(scaled[0]._replace(v=v, rounding=rounding))
+    return sides
+
+
 def _middle(X: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
     """Return the mean of rows inside the domain, or the first where rounding spoils it, z and S."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -126,11 +141,7 @@ class BlockKernel:
     """Distances between blocks of rows of the sides; `exact` computes those of single pairs."""
 
     def __init__(
-        self,
-        sides: list[LiftedSide],
-        K: float,
-        exact: Callable[[Floats, Floats], AnyFloats],
-        outside: Outside = "raise",
+        self, sides: list[LiftedSide], K: float, exact: ExactDistance, outside: Outside
     ) -> None:
         self.K, self.exact, self.outside = K, exact, outside
         # v is measured in 2/√|K|, or at K = 0 in its own size where its square may overflow
@@ -151,31 +162,6 @@ class BlockKernel:
         if K < 0:
             self.left *= p.scale[:, None]
             self.right *= q.scale[:, None]
-
-    @classmethod
-    def of_metric(
-        cls, X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside
-    ) -> "BlockKernel":
-        sides, K = lift_sides(X, Y, metric, outside)
-        exact = lambda p, q: distances.distance_between(p, q, metric, outside)  # noqa: E731
-        return cls(sides, K, exact, outside)
-
-    @classmethod
-    def of_product(
-        cls,
-        X: Floats,
-        Y: Floats | None,
-        parts: Sequence[tuple[CurvedSpace, float]],
-        exact: Callable[[Floats, Floats], AnyFloats],
-    ) -> "BlockKernel":
-        """Return the kernel of the root of Σ (weight · chord)² over parts with K ≥ 0."""
-        sides, lifted = [], [lift_sides(X, Y, metric, "raise")[0] for metric, _ in parts]
-        for same in zip(*lifted, strict=True):
-            scaled = [side.in_unit(1 / w) for side, (_, w) in zip(same, parts, strict=True)]
-            v = np.hstack([side.v for side in scaled])
-            rounding = np.hypot.reduce([side.rounding for side in scaled])
-            sides.append(scaled[0]._replace(v=v, rounding=rounding))
-        return cls(sides, 0.0, exact)
 
     def fill(self, i: slice, j: slice, out: Floats, own: bool = False) -> Floats:
         """Write the distances of rows i and columns j; if they are the same, not the diagonal."""
@@ -214,7 +200,7 @@ class BlockKernel:
         step = max(1, REFINE_ENTRIES // x.shape[1])
         for start in range(0, len(rows), step):
             row, column = rows[start : start + step], columns[start : start + step]
-            out[row, column] = self.exact(x[row], y[column])
+            out[row, column] = self.exact(x[row], y[column], self.outside)
 
 
 WeightedKernels = list[tuple[BlockKernel, float]]

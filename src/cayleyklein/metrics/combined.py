@@ -13,7 +13,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, frozen, lifts
 from cayleyklein.geometry.distances import Outside, distance_between
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels
+from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, product_sides
 from cayleyklein.metrics.curved import CurvedMetric
 
 
@@ -138,11 +138,6 @@ class ProductMetric(frozen.Frozen, MetricBase):
             raise InvalidInputError(f"units must be positive; got {values.tolist()}.")
         self._fill(metrics=metrics, units=frozen.read_only(values))
 
-    @property
-    def n_coordinates(self) -> int:
-        """Number of Euclidean coordinates D of :meth:`embed`."""
-        return sum(metric.factor_shape[0] + (metric.curvature > 0) for metric in self.metrics)
-
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
         return list(zip(self.metrics, (1 / self.units).tolist(), strict=True))
 
@@ -162,7 +157,8 @@ class ProductMetric(frozen.Frozen, MetricBase):
         ]
 
     def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> WeightedKernels:
-        return [(BlockKernel.of_product(X, Y, self._terms(), self._between), 1.0)]
+        sides = product_sides(X, Y, self._terms())
+        return [(BlockKernel(sides, 0.0, self._between, outside), 1.0)]
 
     def __repr__(self) -> str:
         parts = zip(self.metrics, self.units, strict=True)

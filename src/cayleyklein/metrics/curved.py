@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
 from cayleyklein import geometry
-from cayleyklein._typing import AnyFloats, Bools, Floats
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import bisectors, charts, distances, geodesics, lifts, means, space
 from cayleyklein.geometry.distances import Outside
@@ -142,11 +142,6 @@ class CurvedMetric(CurvedSpace, MetricBase):
 
     def _terms(self) -> list[tuple["CurvedMetric", float]]:
         return [(self, 1.0)]
-
-    def contains(self, X: ArrayLike) -> Bools:
-        """Return whether points are inside the domain, where distances are real."""
-        _, s = self._place(checks.as_points(X, "X", self.dimension), "X")
-        return np.asarray(s > 0)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates of rows (n, d) for methods that know Euclidean distances only.

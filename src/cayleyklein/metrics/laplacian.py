@@ -51,17 +51,9 @@ class LaplacianKernel(frozen.Frozen):
         one = Y is not None and np.ndim(X) == np.ndim(Y) == 1
         if one:
             X, Y = np.atleast_2d(X), np.atleast_2d(Y)  # type: ignore[arg-type]
-        table = self.distances(X, None if Y is X else Y)
-        with np.errstate(over="ignore", under="ignore"):  # far rows have the kernel 0
-            table *= -self.gamma
-            np.exp(table, out=table)
-        return float(table[0, 0]) if one else table
-
-    def distances(self, X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
-        """Return the distances in the exponent, those of columns included."""
         d = self.metric.dimension
         rows = checks.as_points(X, "X", d, ndim=2)
-        others = None if Y is None else checks.as_points(Y, "Y", d, ndim=2)
+        others = None if Y is None or Y is X else checks.as_points(Y, "Y", d, ndim=2)
         table = np.asarray(self.metric.pairwise(rows, others), dtype=np.float64)
         if self.column_weights is not None:
             with np.errstate(over="ignore"):
@@ -70,7 +62,10 @@ class LaplacianKernel(frozen.Frozen):
                 table += cdist(left, right, "cityblock")
         if not np.isfinite(table).all():
             raise InvalidInputError("Distances between rows of X overflow; rescale its columns.")
-        return table
+        with np.errstate(over="ignore", under="ignore"):  # far rows have the kernel 0
+            table *= -self.gamma
+            np.exp(table, out=table)
+        return float(table[0, 0]) if one else table
 
     def __repr__(self) -> str:
         columns = "" if self.column_weights is None else ", column_weights=…"

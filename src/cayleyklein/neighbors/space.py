@@ -72,16 +72,15 @@ class ChordSpace:
     """The coordinates of a metric: its terms side by side."""
 
     def __init__(self, metric: Metric) -> None:
-        self.terms: list[Term] = []
+        found: list[Any] = [(m, w, m.curvature, [(m, 1.0)]) for m, w in metric._active()]
         if isinstance(metric, ProductMetric):
             parts = list(zip(metric.metrics, metric.units.tolist(), strict=True))
-            self.terms.append(Term(metric, 1.0, slice(0, metric.n_coordinates), 0.0, parts))
-        else:
-            for term, weight in metric._active():
-                start = self.terms[-1].columns.stop if self.terms else 0
-                columns = slice(start, start + term.factor_shape[0] + (term.curvature != 0))
-                self.terms.append(Term(term, weight, columns, term.curvature, [(term, 1.0)]))
-        self.width = self.terms[-1].columns.stop
+            found = [(metric, 1.0, 0.0, parts)]
+        self.terms, self.width = list[Term](), 0
+        for term, weight, K, parts in found:
+            start = self.width
+            self.width += sum(m.factor_shape[0] + (m.curvature != 0) for m, _ in parts)
+            self.terms.append(Term(term, weight, slice(start, self.width), K, parts))
         # a bound of the relative rounding of v and of sums over it
         self.rounding = rounding_of(metric.dimension + self.width)
         # whether queries outside are ranked by an affine function, as by one hyperbolic metric
