@@ -34,9 +34,14 @@ except ImportError:
 
 
 class SharedTexts:
-    """Base of classes whose docstrings share paragraphs: {name} there becomes `_texts[name]`."""
+    """Base of classes that share paragraphs of docstrings, and rules of parameters.
+
+    {name} in a docstring becomes `_texts[name]`. The constraints of an estimator's parameters are
+    those of all its bases, a class's own before theirs.
+    """
 
     _texts: ClassVar[dict[str, str]] = {}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
@@ -45,6 +50,13 @@ class SharedTexts:
             for name, text in vars(base).get("_texts", {}).items():
                 doc = doc.replace(f"{{{name}}}", text)
         cls.__doc__ = doc or None
+        names: list[str] = getattr(cls, "_get_param_names", list)()
+        rules = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
+        merged = {name: rule for each in rules for name, rule in each.items()}
+        if merged:
+            cls._parameter_constraints = {
+                n: r for n, r in merged.items() if n in names or not names
+            }
 
 
 class CallbackSupport(SharedTexts, CallbackSupportMixin):

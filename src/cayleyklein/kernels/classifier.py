@@ -1,7 +1,7 @@
 """The kernel classifier: scores of kernel machines and votes of neighbours, added."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,10 +80,6 @@ default="auto"
     """
 
     _voters_kind = CurvedKNeighborsClassifier
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelEstimator._kernel_constraints,
-        **LabelPredictor._task_constraints,
-    }
 
     def __init__(
         self, parts: Any = ("metric", "columns", "neighbors", "plain"), *, geometry: str = "auto",

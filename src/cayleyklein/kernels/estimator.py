@@ -30,7 +30,7 @@ from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import checked_queries
 from cayleyklein.prediction.points import Points
-from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting
+from cayleyklein.prediction.tasks import Predicting
 from cayleyklein.selection import procedure
 from cayleyklein.selection.scores import NEIGHBORS
 
@@ -156,8 +156,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     _task: Any  # LabelSum or NumberSum
     _voters_kind: ClassVar[Any]  # CurvedKNeighborsClassifier or CurvedKNeighborsRegressor
 
-    _kernel_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_CONSTRAINTS,
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "parts": [StrOptions(set(PARTS)), tuple, list],
         "columns": [StrOptions({"auto", "standardised", "ranks"})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],

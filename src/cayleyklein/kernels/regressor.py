@@ -1,6 +1,6 @@
 """The kernel regressor: predictions of kernel machines and means of neighbours, added."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,10 +63,6 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     """
 
     _voters_kind = CurvedKNeighborsRegressor
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelEstimator._kernel_constraints,
-        **NumberPredictor._task_constraints,
-    }
 
     def _judge(self, held_out: HeldOut | None) -> None:
         """Keep the errors of held-out rows, in units of their standard deviations."""

@@ -49,7 +49,6 @@ class TupleLearner(MetricLearner):
 
     _texts: ClassVar = {"parameters": TUPLE_PARAMETERS}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MetricLearner._shared_constraints,
         "geometry": [StrOptions({"flat", "elliptic", "hyperbolic", "learned"})],
         "margin": [Interval(Real, 0, 1, closed="neither")],
         "preprocessor": ["array-like", None],

@@ -97,7 +97,7 @@ class MetricLearner(
     metric_: Metric
 
     _texts: ClassVar = {"watching": WATCHING, "attributes": ATTRIBUTES}
-    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -253,8 +253,7 @@ class MetricLearner(
 
 class RowLearner(MetricLearner):
     _texts: ClassVar = ROW_TEXTS
-    _row_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MetricLearner._shared_constraints,
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "subsample": [
             Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"),

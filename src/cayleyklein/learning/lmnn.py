@@ -80,7 +80,6 @@ default="product"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RowLearner._row_constraints,
         "geometry": [StrOptions(set(LABEL_GEOMETRIES))],
         "alpha": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "n_targets": [Interval(Integral, 1, None, closed="left")],

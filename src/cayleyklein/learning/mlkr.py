@@ -65,7 +65,6 @@ class CurvedMLKR(RowLearner):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RowLearner._row_constraints,
         "geometry": [StrOptions(set(NUMBER_GEOMETRIES))],
         "kernel": [StrOptions(set(WINDOW_ROWS))],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],

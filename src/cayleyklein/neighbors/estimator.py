@@ -46,7 +46,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
     n_samples_fit_: int
     _searcher: SearchIndex | Shards
 
-    _search_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "outside": [StrOptions(set(get_args(OutsideQueries)))],
     }
@@ -278,7 +278,7 @@ class CurvedNeighbors(NeighborMethods):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeighborMethods._search_constraints,
+        **NeighborMethods._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="both")],
     }

@@ -79,8 +79,6 @@ default="auto"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeighborPredictor._neighbor_constraints,
-        **LabelPredictor._task_constraints,
         "weights": [StrOptions({"local", *VOTE_KINDS}), callable],
     }
 

@@ -21,7 +21,7 @@ from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
 from cayleyklein.neighbors.search import Ranked, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.points import LeftOut, LocalScales, Points
-from cayleyklein.prediction.tasks import COMMON_CONSTRAINTS, Predicting, obtain_metric
+from cayleyklein.prediction.tasks import Predicting, obtain_metric
 from cayleyklein.prediction.votes import LabelVotes, NumberMeans, Weights, candidates_of, nearest_of
 
 PRINTED_ROWS, PRINTED_COLUMNS = 10, 5  # voters and columns that are printed
@@ -136,10 +136,6 @@ class NeighborPredictor(Predicting, NeighborMethods):
     _texts: ClassVar = NEIGHBOR_TEXTS
     _table: Any  # LabelVotes or NumberMeans
     _all_rows: SearchIndex | None = None  # made when it is asked for; None where rows are points
-    _neighbor_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeighborMethods._search_constraints,
-        **COMMON_CONSTRAINTS,
-    }
 
     @restore_on_error
     def fit(

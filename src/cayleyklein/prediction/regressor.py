@@ -62,8 +62,6 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeighborPredictor._neighbor_constraints,
-        **NumberPredictor._task_constraints,
         "weights": [StrOptions(set(VOTE_KINDS)), callable],
     }
 

@@ -35,12 +35,6 @@ from cayleyklein.selection.procedure import Selection
 
 LEARNING = ("subsample", "random_state", "callback", "verbose")  # parameters that the learner gets
 WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
-COMMON_CONSTRAINTS: dict[str, list[Any]] = {
-    **{name: RowLearner._row_constraints[name] for name in LEARNING},
-    "learner": [HasMethods(["fit"]), None],
-    "metric": [CurvedMetric, MixedMetric, ProductMetric, None],
-    "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-}
 # Rows of a table that are read at most, and their entries; a sample grows among them.
 POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 
@@ -76,6 +70,12 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     learner: Any
     n_features_in_: int
     _texts: ClassVar = PREDICTOR_TEXTS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: RowLearner._parameter_constraints[name] for name in LEARNING},
+        "learner": [HasMethods(["fit"]), None],
+        "metric": [CurvedMetric, MixedMetric, ProductMetric, None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    }
     _given: GivenRows
     _numeric: ClassVar[bool]
     _learner_kind: ClassVar[type[RowLearner]]
@@ -132,7 +132,7 @@ class LabelPredictor(Predicting, ClassifierMixin):
     classes_: AnyArray
     _numeric, _learner_kind, _usual_neighbors = False, CurvedLMNN, scores.LABEL_NEIGHBORS
     _scorer = scores.LabelScores(votes.held_out_probabilities)
-    _task_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "geometry": [StrOptions({"auto", *LABEL_GEOMETRIES})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
@@ -157,7 +157,7 @@ class NumberPredictor(Predicting, RegressorMixin):
 
     _numeric, _learner_kind, _usual_neighbors = True, CurvedMLKR, scores.NUMBER_NEIGHBORS
     _scorer = scores.NumberScores(votes.held_out_means, votes.best_left_out)
-    _task_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "geometry": [StrOptions({"auto", *NUMBER_GEOMETRIES})],
     }
 
