@@ -27,8 +27,7 @@ from cayleyklein.neighbors.search import Ranked, merge
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    for module in ("neighbors.estimator", "prediction.tasks"):
-        monkeypatch.setattr(f"cayleyklein.{module}.LEAST_ROWS", 8)
+    monkeypatch.setattr(shards, "LEAST_ROWS", 8)
 
 
 def problem(family, curvature, seed=0, n=150, equal=True):

@@ -12,14 +12,12 @@ from sklearn.model_selection import train_test_split
 
 from cayleyklein import tables
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._state import PlaneState, plural
-from cayleyklein.app._tables import SHOWN, PreparedTable
+from cayleyklein.app import _state, _tables
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.experiments import scores
 from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import Progress
-from cayleyklein.metrics.combined import Metric, terms_of
-from cayleyklein.metrics.curved import CurvedMetric, standard_factor
+from cayleyklein.metrics import combined, curved
 from cayleyklein.plotting import outlines
 from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
 from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
@@ -64,7 +62,7 @@ def ending(text: str, **more: Any) -> News:
 
 
 class FitTask(NamedTuple):
-    table: PreparedTable
+    table: _tables.PreparedTable
     geometry: str
     n_neighbors: int | str
     model: str = "neighbors"
@@ -76,9 +74,9 @@ def make_estimator(task: FitTask, **given: Any) -> Any:
 
 
 class RowPictures:
-    def __init__(self, table: PreparedTable) -> None:
+    def __init__(self, table: _tables.PreparedTable) -> None:
         X, self.y, columns = table.X, table.y, table.columns
-        ruler, flat = CurvedMetric(factor=standard_factor(X)), X.shape[1] == 2
+        ruler, flat = curved.CurvedMetric(factor=curved.standard_factor(X)), X.shape[1] == 2
         self.section = outlines.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
         self.axes = columns if flat else ("first principal component", "second")
         self.shown = self.section.project(X)
@@ -101,7 +99,7 @@ class RowPictures:
         if wrong is not None:
             shapes.append(Shape("marks", x[wrong[self.drawn]], "", 8.0, edge="ink", edge_width=1.6))
         drawn = [shape._asdict() for shape in shapes if len(shape.xy)]
-        about = {"axes": [name[:SHOWN] for name in self.axes], "rows": self.drawn.tolist()}
+        about = {"axes": [name[: _tables.SHOWN] for name in self.axes], "rows": self.drawn.tolist()}
         return about | {"window": self.box.ravel().tolist(), "shapes": under + drawn, "points": x}
 
 
@@ -115,7 +113,7 @@ def make_model(task: FitTask, tell: Any) -> None:
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
         tables.save_model(model, path)
-        about = f"learned from {plural(len(table.X), 'row')}, {_describe(model.metric_)}"
+        about = f"learned from {_state.plural(len(table.X), 'row')}, {_describe(model.metric_)}"
         tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
 
 
@@ -138,7 +136,7 @@ def fit_and_compare(task: FitTask, tell: Any) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bench = _Bench(task, tell)
-        plain = CurvedMetric(factor=standard_factor(bench.X_train))
+        plain = curved.CurvedMetric(factor=curved.standard_factor(bench.X_train))
         bench.show("before", PANEL_NAMES["before"], bench.vote(plain), "standardised columns")
         bench.learn("flat", "flat")
         bench.learn("curved", task.geometry)
@@ -157,7 +155,7 @@ class _Bench:
         self.watched = self.X_test[pick], self.y_test[pick]
         self._begun: dict[str, tuple[int, float]] = {}  # iteration and first loss of a series
 
-    def vote(self, metric: Metric) -> Any:
+    def vote(self, metric: combined.Metric) -> Any:
         votes = make_estimator(self.task._replace(model="neighbors"), metric=metric)
         return votes.fit(self.X_train, self.y_train)
 
@@ -223,7 +221,7 @@ class _Bench:
             votes = f"a sum of {votes}"
         else:
             shares, k = model.metric_.feature_weights(self.X_train), int(model.n_neighbors_)
-            votes = f"{plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
+            votes = f"{_state.plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
         weights = zip(table.columns, shares.tolist(), strict=True)
         counts = confusion_matrix(true, codes, labels=range(len(table.classes))).tolist()
         about = {"caption": f"{title}, on test rows", "names": table.classes, "counts": counts}
@@ -304,7 +302,7 @@ class _Bench:
     def _on_the_plane(self, model: Any) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
         lines, planes, shown = [], [], self.rows.shown
         pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
-        for part, _ in () if _of_ranks(model) else terms_of(model.metric_):
+        for part, _ in () if _of_ranks(model) else combined.terms_of(model.metric_):
             with suppress(NotRepresentableError):  # it has no section on this plane
                 here: Any = self.rows.section.restrict(part)
                 size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
@@ -312,7 +310,7 @@ class _Bench:
                 lines.append(Shape("line", here.points(size * circle), "soft", 1.4, (6, 4)))
                 if here.domain is not None:
                     lines.append(Shape("line", here.domain.from_euclidean(circle), "ink", 2.4))
-                state, exact = PlaneState.of_rows(here, shown[pick], self.rows.y[pick])
+                state, exact = _state.PlaneState.of_rows(here, shown[pick], self.rows.y[pick])
                 planes.append((_describe(part) + ("" if exact else " (about)"), state.query))
         return [line._asdict() for line in lines], planes
 
@@ -321,7 +319,7 @@ def _in_words(trial: Any) -> str:
     return PART_WORDS.get(trial.name, "all of them, added" if " + " in trial.name else trial.name)
 
 
-def train_and_test(table: PreparedTable) -> list[Ints]:
+def train_and_test(table: _tables.PreparedTable) -> list[Ints]:
     same = None if table.is_regression else table.labels
     options = {"test_size": TEST_PART, "stratify": same, "random_state": PAGE_SEED}
     return list(train_test_split(np.arange(len(table.y)), **options))
@@ -335,6 +333,6 @@ def _inside(model: Any, X: Floats) -> Bools:
     return np.asarray(_of_ranks(model) | np.asarray(model.metric_.contains(X)))
 
 
-def _describe(metric: Metric) -> str:
-    parts = ", ".join(f"{part.curvature:.3g}" for part, _ in terms_of(metric))
+def _describe(metric: combined.Metric) -> str:
+    parts = ", ".join(f"{part.curvature:.3g}" for part, _ in combined.terms_of(metric))
     return f"{metric.geometry}, K = {parts}"

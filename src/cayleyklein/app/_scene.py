@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._figures import Construction
-from cayleyklein.app._state import LAYERS, PlaneState, plural
-from cayleyklein.app._views import View
+from cayleyklein.app import _figures, _state, _views
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains, equivalent_balls
 from cayleyklein.geometry import constructions, measure, proximity_planes
 from cayleyklein.metrics import CurvedMetric
@@ -28,11 +26,11 @@ AROUND = 10  # points around a dragged one, times the order, that order k is dra
 FEW = 60  # points up to which they are drawn large
 
 
-page_view = lru_cache(maxsize=64)(View)
+page_view = lru_cache(maxsize=64)(_views.View)
 
 
 class Scene(NamedTuple):
-    view: View
+    view: _views.View
     shapes: tuple[Shape, ...]
     points: Floats
     away: Bools
@@ -40,27 +38,27 @@ class Scene(NamedTuple):
     description: str
 
 
-def handle_places(state: PlaneState) -> Floats:
+def handle_places(state: _state.PlaneState) -> Floats:
     c, s = math.cos(math.radians(state.angle)), math.sin(math.radians(state.angle))
     return state.metric.points(np.array([[0.0, 0.0], [c, s], [-s, c]]))
 
 
-def describe(state: PlaneState, view: View) -> str:
-    parts = [f"{view.title} view of {plural(len(state.points), 'point')}"]
+def describe(state: _state.PlaneState, view: _views.View) -> str:
+    parts = [f"{view.title} view of {_state.plural(len(state.points), 'point')}"]
     parts += [f"{state.metric.geometry} geometry, K = {state.curvature:g}"]
     missing = set() if view.chart == "klein" else {"conic", "power"}
-    shown = [LAYERS[layer] for layer in LAYERS if layer in state.shown - missing]
+    shown = [_state.LAYERS[layer] for layer in _state.LAYERS if layer in state.shown - missing]
     if state.order > 1 and state.shown & {"cells", "regions"}:
         shown.append(f"order {state.order}")
     if state.objects:
-        shown.append(plural(len(state.objects), "constructed object"))
+        shown.append(_state.plural(len(state.objects), "constructed object"))
     return "; ".join([*parts, ", ".join(shown) or "points only"])
 
 
 class Drafter:
     """Draws a state. While a point is dragged, order k is drawn around this point only."""
 
-    def __init__(self, state: PlaneState, moving: int | None = None) -> None:
+    def __init__(self, state: _state.PlaneState, moving: int | None = None) -> None:
         self.state, self.metric, self._moving = state, state.metric, moving
         self.inside, self.labelled = state.inside, "regions" in state.shown
         self.tone: str = self.metric.geometry
@@ -92,8 +90,8 @@ class Drafter:
         return np.asarray(certain).reshape(spots.shape[:-1])
 
     @cached_property
-    def construction(self) -> Construction:
-        return Construction(self.state.objects, self.state.coordinates, self.metric)
+    def construction(self) -> _figures.Construction:
+        return _figures.Construction(self.state.objects, self.state.coordinates, self.metric)
 
     @cached_property
     def pair(self) -> tuple[Floats, Floats] | None:
@@ -131,7 +129,7 @@ class Drafter:
         state, outside = self.state, int((~self.inside).sum())
         away_from_klein = "klein" not in state.charts
         what = "1 point lies" if outside == 1 else f"{outside} points lie"
-        order = f"{plural(len(self.live), 'point')}: diagrams go up to order {self.order}."
+        order = f"{_state.plural(len(self.live), 'point')}: diagrams go up to order {self.order}."
         told = {
             f"{what} outside the conic and take no part in the geometry.": outside > 0,
             order: self.order < state.order and bool(state.shown & {"cells", "regions", "lit"}),
@@ -158,7 +156,7 @@ class Drafter:
             said += f"(p, q; P, Q) = exp({size:.3f} i), its logarithm {size:.3f} i"
         return f"{said}, d = {size:.3f} / (2√{abs(K):g}) = {d:.3f}"
 
-    def view(self, chart: str) -> View:
+    def view(self, chart: str) -> _views.View:
         return page_view(self.metric, chart, self.state.turn, self.state.tilt)
 
     def scene(self, chart: str) -> Scene:

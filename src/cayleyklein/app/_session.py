@@ -10,11 +10,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice, as_real
-from cayleyklein.app import _figures, _state
-from cayleyklein.app._figures import SHEETS, TOOLS, Figure
-from cayleyklein.app._scene import HANDLES, Drafter, handle_places
-from cayleyklein.app._state import RANGES, PlaneState, rounded_point
-from cayleyklein.app._views import View
+from cayleyklein.app import _figures, _scene, _state, _views
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
 from cayleyklein.plotting.shapes import Shape
@@ -66,25 +62,25 @@ def run_commands(session: Any, commands: list[Any]) -> list[str]:
 
 class PlaneSession:
     def __init__(self, query: str = "") -> None:
-        self.state = PlaneState.from_query("")
+        self.state = _state.PlaneState.from_query("")
         refused = run_commands(self, [{"do": "load", "query": query}])
         self.errors = [f"The address was not understood: {said}" for said in refused]
-        self._drafter = Drafter(self.state)
-        self._drawn: PlaneState | None = None
+        self._drafter = _scene.Drafter(self.state)
+        self._drawn: _state.PlaneState | None = None
         self._moving: int | None = None
-        self._held: tuple[PlaneState, Floats] | None = None
+        self._held: tuple[_state.PlaneState, Floats] | None = None
         self._pointer: tuple[str, list[Any]] | None = None
         self.verdict: tuple[bool, str] | None = None
         self.said: list[str] = []
         self.tool, self.picked = "hand", list[str]()
 
-    def view(self, index: int = 0) -> View:
+    def view(self, index: int = 0) -> _views.View:
         return self.drafter.view(self.state.charts[-1 if index else 0])
 
     @property
-    def drafter(self) -> Drafter:
+    def drafter(self) -> _scene.Drafter:
         if self._drafter.state is not self.state:
-            self._drafter = Drafter(self.state, self._moving)
+            self._drafter = _scene.Drafter(self.state, self._moving)
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
@@ -99,7 +95,7 @@ class PlaneSession:
     def answer(self) -> dict[str, Any]:
         state, drafter = self.state, self.drafter
         answer: dict[str, Any] = {
-            "state": {name: getattr(state, name) for name in (*RANGES, "chart", "second")},
+            "state": {name: getattr(state, name) for name in (*_state.RANGES, "chart", "second")},
             "shown": sorted(state.shown), "query": state.query, "count": len(state.points),
             "chosen": list(state.chosen), "geometry": state.metric.geometry,
             "label": state.points[state.chosen[0]].label if state.points else 0,
@@ -130,7 +126,7 @@ class PlaneSession:
         names = [f.name for f in self.state.objects if needed and f.fits(needed)]
         if needed:
             start = f" {', '.join(self.picked)}: then" if self.picked else ": choose"
-            prompt = f"{TOOLS[self.tool][0]}{start} {PROMPTS[needed]}."
+            prompt = f"{_figures.TOOLS[self.tool][0]}{start} {PROMPTS[needed]}."
             if self.tool == "polygon" and len(self.picked) > 2:
                 prompt += f" Choose {self.picked[0]} again to end."
         return {"name": self.tool, "prompt": prompt, "candidates": names, "needs": needed}
@@ -138,7 +134,8 @@ class PlaneSession:
     def objects_answer(self) -> list[dict[str, Any]]:
         made = self.drafter.construction
         return [
-            figure._asdict() | {"title": TOOLS[figure.kind][0], "measure": made.measure(figure)}
+            figure._asdict()
+            | {"title": _figures.TOOLS[figure.kind][0], "measure": made.measure(figure)}
             for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS)
         ]
 
@@ -146,7 +143,7 @@ class PlaneSession:
         self.state = self.state.with_parts(values)
 
     def do_load(self, query: str) -> None:
-        self.state = PlaneState.from_query(query)
+        self.state = _state.PlaneState.from_query(query)
 
     def do_label(self, value: int) -> None:
         if self.state.points:
@@ -207,7 +204,7 @@ class PlaneSession:
         """End a drag: draw what was left out of the picture meanwhile."""
         if self._moving is not None:
             self._moving = self._drawn = None
-            self._drafter = Drafter(self.state)
+            self._drafter = _scene.Drafter(self.state)
 
     def do_nudge(self, dx: float, dy: float) -> None:
         if self.state.points:
@@ -217,18 +214,20 @@ class PlaneSession:
             self.do_move(first, x, y, 0, bool(view.faces_away(place)))
 
     def do_handle(self, name: str, x: float, y: float) -> None:
-        if as_choice(name[:20], "name", HANDLES) == "center":
+        if as_choice(name[:20], "name", _scene.HANDLES) == "center":
             values = {"center_x": x, "center_y": y}
         else:
-            dx, dy = np.array([x, y]) - handle_places(self.state)[0]
+            dx, dy = np.array([x, y]) - _scene.handle_places(self.state)[0]
             turn = math.degrees(math.atan2(dy, dx)) - (90 if name == "minor" else 0)
             values = {name: math.hypot(dx, dy), "angle": (turn + 90) % 180 - 90}
-        self.do_set({k: min(max(v, RANGES[k][0]), RANGES[k][1]) for k, v in values.items()})
+        self.do_set(
+            {k: min(max(v, _state.RANGES[k][0]), _state.RANGES[k][1]) for k, v in values.items()}
+        )
 
     def _put(self, index: int, place: Floats, label: int) -> None:
         # near the elliptic equator points are far away, and the page ends somewhere
         x, y = place * min(1.0, _state.LARGEST_COORDINATE / max(1.0, *np.abs(place)))
-        points, point = self.state.points, rounded_point(x, y, label)
+        points, point = self.state.points, _state.rounded_point(x, y, label)
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 
     def do_hover(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
@@ -267,11 +266,11 @@ class PlaneSession:
 
     def _needed(self) -> str:
         """Return "P" or "L" for what the tool takes next, or nothing."""
-        needed = TOOLS[self.tool][1] if self.tool in TOOLS else ""
+        needed = _figures.TOOLS[self.tool][1] if self.tool in _figures.TOOLS else ""
         return needed.replace("*", "P" * len(self.picked))[len(self.picked) :][:1]
 
     def do_tool(self, name: str) -> None:
-        self.tool = as_choice(name[:20], "tool", ("hand", "move", "turn", *TOOLS))
+        self.tool = as_choice(name[:20], "tool", ("hand", "move", "turn", *_figures.TOOLS))
         self.picked = []
 
     def do_pick(self, x: float, y: float, view: int, reach: float) -> None:
@@ -307,20 +306,20 @@ class PlaneSession:
             if name in self.picked:
                 raise InvalidInputError(f"{name} is taken already; choose another.")
             self.picked.append(name)
-        picked, all_needed = self.picked, TOOLS[self.tool][1]
+        picked, all_needed = self.picked, _figures.TOOLS[self.tool][1]
         if len(picked) > 2 if ends else len(picked) == len(all_needed) and all_needed != "P*":
             self.picked = []
             radius = self.state.radius if self.tool == "ball" else 0.0
             if self.tool != "point":
-                self._construct(Figure(self.tool, "", tuple(picked), value=radius))
+                self._construct(_figures.Figure(self.tool, "", tuple(picked), value=radius))
 
     def _name_point(self, index: int) -> str:
         for figure in self.state.objects:
             if figure.kind == "point" and figure.value == index:
                 return figure.name
-        return self._construct(Figure("point", "", value=index))
+        return self._construct(_figures.Figure("point", "", value=index))
 
-    def _construct(self, figure: Figure) -> str:
+    def _construct(self, figure: _figures.Figure) -> str:
         figures, taken = self.state.objects, self.drafter.construction.by_name
         if len(figures) >= _figures.MOST_FIGURES:
             raise InvalidInputError(f"{_figures.MOST_FIGURES} objects are the most of a page.")
@@ -391,6 +390,6 @@ class PlaneSession:
         self.state = state.moved(move)
 
     def do_check(self, sheet: int, answer: str = "") -> None:
-        if not 0 <= sheet < len(SHEETS):
+        if not 0 <= sheet < len(_figures.SHEETS):
             raise InvalidInputError(f"There is no worksheet {sheet + 1}.")
         self.verdict = _figures.check_sheet(sheet, self.drafter.construction, answer)

@@ -21,8 +21,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_choice
 from cayleyklein.app._figures import Figure, read_figures, read_numbers
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import apply_collineation, constructions
-from cayleyklein.geometry.lifts import cosine, sine
+from cayleyklein.geometry import apply_collineation, constructions, lifts
 from cayleyklein.metrics import CurvedMetric
 
 CHART_NAMES = {
@@ -94,7 +93,7 @@ class Tiling(NamedTuple):
         K = self.curvature
         flat = self.edge / 2 / math.tan(math.pi / self.p)
         apothem = self._length(self.q, self.p) / math.sqrt(abs(K)) if K else flat
-        k, c, s = math.sqrt(abs(K)), float(cosine(apothem, K)), float(sine(apothem, K))
+        k, c, s = math.sqrt(abs(K)), float(lifts.cosine(apothem, K)), float(lifts.sine(apothem, K))
         turn = 2 * math.pi * np.arange(self.p) / self.p
         u = np.stack([np.cos(turn), np.sin(turn)], axis=1)
         # reflections I - 2 N lᵀ in the edges, l = (c u, -s), N = (c u, -K s)

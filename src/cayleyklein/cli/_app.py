@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cayleyklein.cli import _answers, _experiments, _fit
-from cayleyklein.cli._console import printable
+from cayleyklein.cli import _answers, _console, _experiments, _fit
 from cayleyklein.exceptions import CayleyKleinError
 
 HELP = """Learn curved metrics from tables, and use them.
@@ -109,7 +108,7 @@ def run_command_line(arguments: list[str]) -> int:
 
 
 def complain(message: str) -> None:
-    print(printable(f"cayleyklein: {message}"), file=sys.stderr)
+    print(_console.printable(f"cayleyklein: {message}"), file=sys.stderr)
 
 
 def sentence(error: BaseException) -> str:
@@ -125,7 +124,7 @@ def sentence(error: BaseException) -> str:
 def warnings_as_notes(quiet: bool) -> Iterator[None]:
     def show(message: Warning | str, *_: object, **__: object) -> None:
         if not quiet:
-            print(printable(f"note: {' '.join(str(message).split())}"), file=sys.stderr)
+            print(_console.printable(f"note: {' '.join(str(message).split())}"), file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Option
 
 from cayleyklein.cli import _console
-from cayleyklein.cli._console import Console, printable, with_console
 
 if TYPE_CHECKING:
     from cayleyklein.experiments.page import ReportTable
@@ -26,14 +25,14 @@ STAR_LEGEND = (
 )
 
 
-@with_console(
+@_console.with_console(
     "compare",
     "compare sonar pima",
     "compare flowers.csv --target species --splits 20 -o flowers.html",
     reads=True,
 )
 def compare_data(
-    console: Console,
+    console: _console.Console,
     data: Annotated[
         list[str] | None,
         Argument(metavar="DATA", show_default="wine balance vowel", help=DATA_HELP),
@@ -97,9 +96,9 @@ WANTED_HELP = (
 Wanted = Literal["exp", "targets", "mixed", "all"]
 
 
-@with_console("reproduce", "reproduce --full -o paper")
+@_console.with_console("reproduce", "reproduce --full -o paper")
 def reproduce_tables(
-    console: Console,
+    console: _console.Console,
     table: Annotated[Wanted, Option(help=WANTED_HELP)] = "all",
     full: Annotated[bool, Option("--full", help="The paper's protocol.")] = False,
     output: Annotated[
@@ -145,8 +144,8 @@ def reproduce_tables(
     console.result(found.to_dict(), tables_text(found.tables(), end), styled=True)
 
 
-@with_console()
-def datasets(console: Console) -> None:
+@_console.with_console()
+def datasets(console: _console.Console) -> None:
     """List the data sets that `cayleyklein compare` knows, with their sizes and sources.
 
     In Python they are cayleyklein.datasets.load_wine() and so on.
@@ -168,8 +167,8 @@ ONLY_IN_REPORT = ("over flat LMNN [95 %]",)  # columns that a narrow terminal ha
 
 
 def tables_text(tables: "Sequence[ReportTable]", end: str) -> str:
-    parts = [f"{table_text(t)}\n{printable(chr(10).join(t.notes))}\n" for t in tables]
-    return "\n".join([*parts, printable(end)])
+    parts = [f"{table_text(t)}\n{_console.printable(chr(10).join(t.notes))}\n" for t in tables]
+    return "\n".join([*parts, _console.printable(end)])
 
 
 def table_text(table: "ReportTable") -> str:
@@ -188,10 +187,10 @@ def table_text(table: "ReportTable") -> str:
     def cell(row: Sequence[str], i: int) -> Text:
         plain = row[i].strip("*")
         star = " *" if plain != row[i] and i >= table.n_labels else ""  # a bold name has none
-        return Text(printable(plain) + star, "bold" if plain != row[i] else "")
+        return Text(_console.printable(plain) + star, "bold" if plain != row[i] else "")
 
     for row in table.rows:
         grid.add_row(*(cell(row, i) for i in shown))
     with terminal.capture() as captured:
-        terminal.print(Text(printable(table.title)), grid, sep="\n")
+        terminal.print(Text(_console.printable(table.title)), grid, sep="\n")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -4,8 +4,6 @@ Numbers without gaps pass as they are. An array or a table of numbers with gaps 
 a table with text, categories or dates is encoded by `TableEncoder`.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -15,10 +13,8 @@ from sklearn.utils.validation import validate_data
 from cayleyklein._estimators import TakesTables, check_data, check_lengths, naming
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import list_indices
-from cayleyklein.columns import means
+from cayleyklein.columns import gaps, means, uses
 from cayleyklein.columns.encoder import TableEncoder
-from cayleyklein.columns.gaps import Gaps
-from cayleyklein.columns.uses import as_table
 from cayleyklein.exceptions import InvalidInputError
 
 
@@ -26,7 +22,7 @@ class TableInput(TakesTables):
     """Base of estimators that take NaN, text, categories and dates, before BaseEstimator."""
 
     metric: Any
-    encoder_: TableEncoder | Gaps | None = None
+    encoder_: TableEncoder | gaps.Gaps | None = None
     """How columns became numbers; None where X held numbers without gaps."""
     _encoding: TableEncoder | None = None  # how to encode any X
     _said: str = ""  # another name in messages
@@ -36,7 +32,7 @@ class TableInput(TakesTables):
         """Add up values (…, d), one for each number of a row, by columns of X; with their names."""
         if isinstance(self.encoder_, TableEncoder):
             return self.encoder_._by_column(values)
-        if isinstance(self.encoder_, Gaps):
+        if isinstance(self.encoder_, gaps.Gaps):
             values = self.encoder_.add_up(values)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
@@ -58,7 +54,7 @@ def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) ->
     if takes and not reset:
         rows = query_rows(estimator, X)
     elif takes and (estimator._encoding or (estimator.metric is None and holds_words(X))):
-        rows = as_table(X)
+        rows = uses.as_table(X)
         with naming("X"):
             validate_data(estimator, X, skip_check_array=True)
     else:
@@ -84,7 +80,7 @@ def encoded_rows(
         if not np.isnan(rows).any():
             return rows, None
         adds = estimator.metric is None  # a metric that is given has its number of columns
-        estimator.encoder_ = Gaps.of(rows, weights, means.as_numbers(target) if adds else None)
+        estimator.encoder_ = gaps.Gaps.of(rows, weights, means.as_numbers(target) if adds else None)
         return estimator.encoder_.fill(rows), None
     encoder = estimator._encoding
     if encoder is None:
@@ -107,7 +103,7 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     takes = isinstance(estimator, TableInput)
     finite = "allow-nan" if takes else True
     rows: Floats = check_data(estimator, X, order="C", reset=False, ensure_all_finite=finite)
-    if isinstance(encoder, Gaps):
+    if isinstance(encoder, gaps.Gaps):
         return encoder.fill(rows)
     if takes and np.isnan(rows).any():
         given = estimator._given
@@ -117,7 +113,7 @@ def query_rows(estimator: Any, X: Any) -> Floats:
                 f"X has NaN at (row, column) {places}, which fitted rows in memory would fill, but "
                 f"they are on a cluster; fill them first, as sklearn.impute.SimpleImputer does."
             )
-        return Gaps.of(given.X, given.weights).fill(rows)
+        return gaps.Gaps.of(given.X, given.weights).fill(rows)
     return rows
 
 

@@ -1,8 +1,7 @@
 """Missing numbers: what the known numbers of a row let expect, and gaps that tell something."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class Gaps:
     telling: Ints  # columns whose gaps are numbers, too
 
     @classmethod
-    def of(cls, X: Floats, weights: Floats, targets: Floats | None = None) -> Gaps:
+    def of(cls, X: Floats, weights: Floats, targets: Floats | None = None) -> Self:
         """Learn from rows (n, d), and targets (n, t) if gaps may tell something about them."""
         kept = weights > 0
         X, weights = X[kept], weights[kept]

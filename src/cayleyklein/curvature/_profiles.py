@@ -13,8 +13,6 @@ as the mean of ‖z‖², the scales would decide how strong a K the farthest ro
 end they could not move, and deviances would not be χ² of one degree of freedom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product

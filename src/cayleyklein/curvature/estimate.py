@@ -1,7 +1,5 @@
 """The curvature that rows and their targets, or dissimilarities, support."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,8 +18,7 @@ from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import Floats
 from cayleyklein.curvature import _profiles as profiles
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.manifold import CurvedMDS
-from cayleyklein.manifold.scaling import StressProfile
+from cayleyklein.manifold import CurvedMDS, scaling
 from cayleyklein.metrics import CurvedMetric
 
 MOST_LABELS = 30
@@ -298,7 +295,7 @@ def _of_map(
     with warnings.catch_warnings():  # the verdict says it
         warnings.filterwarnings("ignore", "The curvature is undetermined")
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
-        stress = StressProfile(mds.fit(X))
+        stress = scaling.StressProfile(mds.fit(X))
     if stress.freedom < 1:
         few = f"X has {len(stress.v)} rows, which a map in {r} dimensions always fits"
         raise InvalidInputError(f"{few}; pass more, or a smaller n_components.")

@@ -61,7 +61,7 @@ def make_elliptic_blobs(
     rng, std = seeded(random_state), as_real(cluster_std, "cluster_std", STD)
     reach = as_real(reach, "reach", f"(0, {math.pi / 2})")
     check_data_size(n, d, as_count(centers, "centers"))
-    y, metric = shared_labels(n, centers, rng), CurvedMetric.euclidean(d, curvature=1.0)
+    y, metric = rng.permutation(np.arange(n) % centers), CurvedMetric.euclidean(d, curvature=1.0)
     draw = partial(uniform_in_ball, d=d, radius=reach, sign=1, rng=rng)
     X = elliptic_clusters(spread_centers(int(y.max()) + 1, metric, draw), y, std, reach, rng)
     return (X, y, metric) if return_metric else (X, y)
@@ -109,7 +109,7 @@ def make_hyperbolic_tree(
     rng = seeded(random_state)
     check_data_size(n, d, 1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
-    y = shared_labels(n, len(nodes), rng)
+    y = rng.permutation(np.arange(n) % len(nodes))
     X = around(nodes, y, d, as_real(cluster_std, "cluster_std", STD), -1, rng)
     metric = CurvedMetric.euclidean(d, curvature=-1.0)
     return (X, y, metric) if return_metric else (X, y)
@@ -156,7 +156,7 @@ def make_mixed(
         elliptic = uniform_in_ball(m, d_e, reach, +1, rng)
         return np.hstack([elliptic, uniform_in_ball(m, d_h, radius, -1, rng)])
 
-    y = shared_labels(n, n_centers, rng)
+    y = rng.permutation(np.arange(n) % n_centers)
     halves = [
         CurvedMetric(factor=np.eye(d_e, d_e + d_h), curvature=1.0),
         CurvedMetric(factor=np.eye(d_h, d_e + d_h, k=d_e), curvature=-1.0),
@@ -167,10 +167,6 @@ def make_mixed(
     round_half = elliptic_clusters(middles[:, :d_e], y, std_e, reach, rng)
     X = np.hstack([round_half, around(carriers(middles[:, d_e:], -1), y, d_h, std_h, -1, rng)])
     return (X, y, metric) if return_metric else (X, y)
-
-
-def shared_labels(n: int, classes: int, rng: Random) -> Ints:
-    return np.asarray(rng.permutation(np.arange(n) % classes), dtype=np.intp)
 
 
 def around(places: list[Floats], y: Ints, d: int, std: float, sign: int, rng: Random) -> Floats:

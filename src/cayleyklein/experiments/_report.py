@@ -13,10 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from cayleyklein import plotting
 from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
 from cayleyklein.exceptions import CayleyKleinError
+from cayleyklein.experiments import methods, problems, scores
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments.methods import BY_NEIGHBORS, METHODS
-from cayleyklein.experiments.problems import Problem
-from cayleyklein.experiments.scores import Result, accuracy_text, score_name
 from cayleyklein.plotting import shapes
 from cayleyklein.tables import TableEncoder
 
@@ -54,17 +52,17 @@ HOW_TO_READ = (
 
 
 ROWS_FOR_CURVATURE = 300  # most rows of the verdict: time grows with their cube
-Part = tuple[Problem, list[Result], CurvatureEstimate | None]
+Part = tuple[problems.Problem, list[scores.Result], CurvatureEstimate | None]
 
 
-def encoded(problem: Problem) -> tuple[Any, Any]:
+def encoded(problem: problems.Problem) -> tuple[Any, Any]:
     """Return the encoder of a table, or None, and its rows as numbers."""
     encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
     rows = problem.X if encoder is None else encoder.transform(problem.X)
     return encoder, np.asarray(rows, dtype=np.float64)
 
 
-def curvature_of(problem: Problem) -> CurvatureEstimate | None:
+def curvature_of(problem: problems.Problem) -> CurvatureEstimate | None:
     """Return the curvature of standardised columns; None where it cannot be estimated."""
     X = StandardScaler().fit_transform(encoded(problem)[1])
     y = problem.classes[problem.y] if problem.task == "class" else problem.y.astype(float)
@@ -74,9 +72,9 @@ def curvature_of(problem: Problem) -> CurvatureEstimate | None:
     return None
 
 
-def best_of(results: Sequence[Result]) -> tuple[Result, list[str]]:
+def best_of(results: Sequence[scores.Result]) -> tuple[scores.Result, list[str]]:
     """Return the method of the highest mean, then of the least loss; and the titles of others."""
-    measure = score_name(results[0])
+    measure = scores.score_name(results[0])
     loss = "log_loss" if measure == "accuracy" else "rmse"
     best = max(results, key=lambda result: (result[measure], -result[loss]))
     return best, [r["title"] for r in results if r[measure] == best[measure] and r is not best]
@@ -93,15 +91,15 @@ def overview(parts: Sequence[Part]) -> html.ReportTable:
         more = f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)" if equal else ""
         curved = "unknown" if found is None else f"{found.verdict}, bend {found.bend:.2g}"
         rows.append([
-            problem.name, best["title"] + more, accuracy_text(best), interval(best["over_knn"]),
-            "yes" if best["is_better_than_knn"] else "no", curved,
+            problem.name, best["title"] + more, scores.accuracy_text(best),
+            interval(best["over_knn"]), "yes" if best["is_better_than_knn"] else "no", curved,
         ])  # fmt: skip
-        order = stats.rankdata([-result[score_name(result)] for result in results])
+        order = stats.rankdata([-result[scores.score_name(result)] for result in results])
         for result, rank in zip(results, order, strict=True):
             ranks[result["method"]].append(rank)
     mean = {m: float(np.mean(found)) for m, found in ranks.items() if len(found) == len(rows)}
     least, task = min(mean.values()), parts[0][0].task
-    first = [METHODS[m].title_for(task) for m, rank in mean.items() if rank == least]
+    first = [methods.METHODS[m].title_for(task) for m, rank in mean.items() if rank == least]
     n_shown = sum(row[4] == "yes" for row in rows)
     said = f"Best mean rank: {_named(first)}, {least:.1f} of {len(mean)} methods. "
     said += f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
@@ -110,13 +108,13 @@ def overview(parts: Sequence[Part]) -> html.ReportTable:
 
 
 def dataset_table(
-    problem: Problem, results: Sequence[Result], curvature: CurvatureEstimate | None
+    problem: problems.Problem, results: Sequence[scores.Result], curvature: CurvatureEstimate | None
 ) -> html.ReportTable:
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
     is_class = problem.task == "class"
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
-        first = [f"{bold}{text}{bold}" for text in (result["title"], accuracy_text(result))]
+        first = [f"{bold}{text}{bold}" for text in (result["title"], scores.accuracy_text(result))]
         losses = [f"{result['log_loss']:.3f}"] if is_class else [
             f"{result[name]:.4g}" for name in ("rmse", "mae")]  # fmt: skip
         gains = [interval(result[name]) for name in ("over_knn", "over_flat")]
@@ -128,8 +126,8 @@ def dataset_table(
     holders = _named([best["title"], *equal])
     shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
     notes = [
-        f"{problem.name}: the highest mean is {best[score_name(best)]:.3f}, of {holders}; {shown} "
-        f"shown to be better than standardised k-NN.",
+        f"{problem.name}: the highest mean is {best[scores.score_name(best)]:.3f}, of {holders}; "
+        f"{shown} shown to be better than standardised k-NN.",
         *problem.notes,
     ]
     if curvature is not None:
@@ -146,14 +144,14 @@ def interval(difference: dict[str, float | None] | None) -> str:
     return f"{mean} [{', '.join(ends)}]" if ends else mean
 
 
-def curvature_text(result: Result) -> str:
+def curvature_text(result: scores.Result) -> str:
     if (learned := result["learned"]) is None:
         return ""
     K, n = ", ".join(shapes.number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
     return K if learned["n_splits"] == n else f"{K} ({learned['n_splits']} of {n})"
 
 
-def fit_notes(results: Sequence[Result]) -> str:
+def fit_notes(results: Sequence[scores.Result]) -> str:
     titles: dict[str, dict[str, None]] = {}
     for result in results:
         for note in (note for outcome in result["outcomes"] for note in outcome["notes"]):
@@ -177,7 +175,7 @@ RELIABILITY = (
 
 
 def dataset_pictures(
-    problem: Problem, results: Sequence[Result], curvature: Any, k: int | None
+    problem: problems.Problem, results: Sequence[scores.Result], curvature: Any, k: int | None
 ) -> str:
     """Return the pictures of a data set: scores, and what neighbours learned from its rows."""
     is_class = problem.task == "class"
@@ -188,7 +186,7 @@ def dataset_pictures(
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     with warnings.catch_warnings():  # the notes have the warnings of the fits
         warnings.simplefilter("ignore")
-        model = METHODS[BY_NEIGHBORS].make(problem.task, k).fit(X, y)
+        model = methods.METHODS[methods.BY_NEIGHBORS].make(problem.task, k).fit(X, y)
     shares = model.metric_.feature_weights(X)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:
@@ -242,8 +240,8 @@ def show(caption: str, height: float, draw: Any, *given: Any, **options: Any) ->
     return html.figure_html(figure, caption)
 
 
-def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
-    measure = score_name(results[0])
+def draw_score_chart(results: Sequence[scores.Result], ax: Any) -> None:
+    measure = scores.score_name(results[0])
     ax.axvline(results[0][measure], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
         found = [outcome[measure] for outcome in result["outcomes"]]
@@ -257,14 +255,14 @@ def draw_score_chart(results: Sequence[Result], ax: Any) -> None:
     ax.grid(axis="x", color="0.9")
 
 
-def draw_losses(results: Sequence[Result], loss: str, name: str, ax: Any) -> None:
+def draw_losses(results: Sequence[scores.Result], loss: str, name: str, ax: Any) -> None:
     bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=shapes.BLUE)
     ax.bar_label(bars, fmt="%.3g", padding=3)
     ax.set(xlabel=f"{name.replace('Log', 'log')} (less is better)", ylim=(len(results) - 0.5, -0.5))
     ax.margins(x=0.2)
 
 
-def reliability_figure(results: Sequence[Result]) -> Any:
+def reliability_figure(results: Sequence[scores.Result]) -> Any:
     from matplotlib.figure import Figure
 
     n_rows = -(-len(results) // PANELS)

@@ -13,8 +13,7 @@ from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Ints
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables import TableEncoder, read_table
-from cayleyklein.tables.targets import TargetColumn
+from cayleyklein.tables import TableEncoder, read_table, targets
 
 PROBLEMS = (*loaders.BUNDLED, "elliptic_blobs", "hyperbolic_tree", "mixed")  # by ``make_…``
 MOST_ROWS_COMPARED = 3000  # rows that are used of a larger table
@@ -107,7 +106,7 @@ def load_problem(
     given = {"task": "" if task == "auto" else task, "drop": drop} | reading
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value)
     code = f"load_problem({str(path)!r}, {target!r}{options})"
-    found = TargetColumn.find(table, target, task)
+    found = targets.TargetColumn.find(table, target, task)
     return table_problem(table, path.name, found, drop, code)
 
 
@@ -123,7 +122,7 @@ def _load_named(name: str) -> Problem:
 
 
 def table_problem(
-    table: Any, name: str, target: TargetColumn, drop: Sequence[str], code: str = "..."
+    table: Any, name: str, target: targets.TargetColumn, drop: Sequence[str], code: str = "..."
 ) -> Problem:
     notes = []
     if len(table) > MOST_ROWS_COMPARED:

@@ -35,17 +35,14 @@ from numpy.typing import ArrayLike
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, AnyFloats, Bools, Floats
 from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry.distances import distance_between, wedge
-from cayleyklein.geometry.lifts import cosine, lift, lift_difference, sine
-from cayleyklein.geometry.rounding import binary_scale
-from cayleyklein.geometry.space import CurvedSpace, as_space, check_points, refuse_at
+from cayleyklein.geometry import distances, lifts, rounding, space
 
 
-def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> AnyFloats:
-    metric, dtype, (p, q) = check_points(metric, p=p, q=q)
+def geodesic(p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace, t: ArrayLike) -> AnyFloats:
+    metric, dtype, (p, q) = space.check_points(metric, p=p, q=q)
     t = checks.as_finite_array(t, "t")
     checks.expect(t.ndim < 2, "t of shape", t.shape, "a number or an array of shape (m,)")
-    K, d = metric.curvature, distance_between(p, q, metric, "raise")
+    K, d = metric.curvature, distances.distance_between(p, q, metric, "raise")
     if t.ndim:
         p, q, d = p[..., None, :], q[..., None, :], d[..., None]
     with np.errstate(over="ignore"):
@@ -56,29 +53,29 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> A
         part = np.sign(t) * _hyperbolic_step(np.abs(there), np.sign(t) * m, rest, K)
     else:
         (_, s_p), (_, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
-        part = sine(there, K) * np.sqrt(s_p)
-        whole = part + sine(back, K) * np.sqrt(s_q)
+        part = lifts.sine(there, K) * np.sqrt(s_p)
+        whole = part + lifts.sine(back, K) * np.sqrt(s_q)
         _refuse_beyond_chart((d > 0) & (whole <= 0), "t")
     share = np.array(np.broadcast_to(t, there.shape))  # the limit as d tends to 0
     np.divide(part, whole, out=share, where=whole > 0)
     return _into_domain(p + (q - p) * share[..., None], metric, dtype)
 
 
-def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
+def metric_tensor(x: ArrayLike, metric: space.CurvedSpace) -> Floats:
     """Return the Riemannian metric g(x) = Σ/S - K Σ(x-μ)(x-μ)ᵀΣ/S², S = S(x, x).
 
     >>> from cayleyklein import CurvedMetric
     >>> metric_tensor([0.5], CurvedMetric.euclidean(1, curvature=-1.0)).round(6)
     array([[1.777778]])
     """
-    metric, _, (x,) = check_points(metric, x=x)
+    metric, _, (x,) = space.check_points(metric, x=x)
     z, s = metric._inside(x, "x")
     a = metric._apply_transpose(z) / s[..., None]  # S² may overflow
     outer = metric.curvature * a[..., :, None] * a[..., None, :]
     return np.asarray(metric.matrix / s[..., None, None] - outer)
 
 
-def lower_steps(u: Floats, x: Floats, metric: CurvedSpace, name: str) -> Floats:
+def lower_steps(u: Floats, x: Floats, metric: space.CurvedSpace, name: str) -> Floats:
     """Return g(x)u of steps u (n, d) at points x (n, d), without the matrices g."""
     z, s = metric._inside(x, name)
     v = metric._apply(u)
@@ -86,7 +83,7 @@ def lower_steps(u: Floats, x: Floats, metric: CurvedSpace, name: str) -> Floats:
     return metric._apply_transpose((v - along[:, None] * z) / s[:, None])
 
 
-def mean_diagonal(rows: Floats, metric: CurvedSpace) -> Floats:
+def mean_diagonal(rows: Floats, metric: space.CurvedSpace) -> Floats:
     """Return the diagonal (d,) of the mean of :func:`metric_tensor` over rows (n, d)."""
     z, s = metric._inside(rows, "X")
     across = metric._apply_transpose(z / s[:, None])
@@ -94,7 +91,7 @@ def mean_diagonal(rows: Floats, metric: CurvedSpace) -> Floats:
     return np.asarray(metric.column_lengths**2 * (1 / s).mean() - metric.curvature * squares)
 
 
-def _velocity(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
+def _velocity(x: Floats, v: Floats, metric: space.CurvedSpace) -> tuple[Floats, Floats, Floats]:
     """Return ‖v‖ in the metric at x, m = K⟨z, u⟩/√W and ‖u‖² S/W, which is 1 + m²/K for K < 0."""
     z, s = metric._inside(x, "x")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -102,7 +99,7 @@ def _velocity(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats
         scale = np.abs(u).max(axis=-1)
         moves = scale > 0
         u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=moves[..., None])
-        w = np.where(moves, wedge(u, z, s, metric.curvature), 1.0)
+        w = np.where(moves, distances.wedge(u, z, s, metric.curvature), 1.0)
         speed = scale * np.sqrt(w) / s
     checks.refuse_overflow(np.isfinite(speed), "The speed ‖v‖", "v")
     m = metric.curvature * np.einsum("...i,...i", z, u) / np.sqrt(w)
@@ -117,7 +114,7 @@ def _hyperbolic_step(length: Floats, m: Floats, rest: Floats, K: float) -> Float
     return np.asarray(grown / (k * (2 * e + grown * short)))
 
 
-def _into_domain(x: AnyArray, metric: CurvedSpace, dtype: np.dtype[Any]) -> AnyFloats:
+def _into_domain(x: AnyArray, metric: space.CurvedSpace, dtype: np.dtype[Any]) -> AnyFloats:
     """Convert points; move those that rounding puts on or outside the boundary just inside it."""
     x, shrink = x.astype(dtype, copy=False), float(np.finfo(dtype).eps)
     while metric.curvature < 0:
@@ -129,29 +126,29 @@ def _into_domain(x: AnyArray, metric: CurvedSpace, dtype: np.dtype[Any]) -> AnyF
     return x
 
 
-def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> AnyFloats:
-    metric, dtype, (x, v) = check_points(metric, x=x, v=v)
+def exp_map(x: ArrayLike, v: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
+    metric, dtype, (x, v) = space.check_points(metric, x=x, v=v)
     K, (speed, m, rest) = metric.curvature, _velocity(x, v, metric)
     if K < 0:
         step = _hyperbolic_step(speed, m, rest, K)
     else:
-        weight = cosine(speed, K) - m * sine(speed, K)
+        weight = lifts.cosine(speed, K) - m * lifts.sine(speed, K)
         _refuse_beyond_chart(weight <= 0, "v")
-        step = sine(speed, K) / weight
+        step = lifts.sine(speed, K) / weight
     step = np.divide(step, speed, out=np.ones_like(speed), where=speed > 0)
     return _into_domain(x + v * step[..., None], metric, dtype)
 
 
-def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> AnyFloats:
-    metric, dtype, (x, y) = check_points(metric, x=x, y=y)
-    d = distance_between(x, y, metric, "raise", ("x", "y"))
+def log_map(x: ArrayLike, y: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
+    metric, dtype, (x, y) = space.check_points(metric, x=x, y=y)
+    d = distances.distance_between(x, y, metric, "raise", ("x", "y"))
     speed, _, _ = _velocity(x, y - x, metric)
     ratio = np.divide(d, speed, out=np.ones_like(d), where=speed > 0)
     return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)
 
 
-def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> AnyFloats:
-    metric, dtype, (x, p, q) = check_points(metric, x=x, p=p, q=q)
+def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
+    metric, dtype, (x, p, q) = space.check_points(metric, x=x, p=p, q=q)
     _, _, (z, s) = (metric._inside(y, name) for y, name in ((p, "p"), (q, "q"), (x, "x")))
     sqnorm = np.einsum("...i,...i", z, z)
     stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
@@ -159,10 +156,12 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
     def unit_vector(y: Floats, name: str) -> Floats:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
         u = metric._apply(y - x)
-        u = u / binary_scale(u)  # squares may under- or overflow
+        u = u / rounding.binary_scale(u)  # squares may under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1)
-        refuse_at(norm == 0, f"{name} coincides with the vertex x", ": the angle is undefined.")
+        space.refuse_at(
+            norm == 0, f"{name} coincides with the vertex x", ": the angle is undefined."
+        )
         return np.asarray(u / norm[..., None])
 
     a, b = unit_vector(p, "p"), unit_vector(q, "q")
@@ -172,17 +171,17 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
 
 def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
     after = f" leaves the chart: it ends beyond the equator; take a smaller {name}."
-    refuse_at(beyond, "The geodesic", after, OutsideDomainError)
+    space.refuse_at(beyond, "The geodesic", after, OutsideDomainError)
 
 
-def transvection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
-    metric = as_space(metric)
+def transvection(p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace) -> Floats:
+    metric = space.as_space(metric)
     p, q = (checks.as_points(x, name, metric.dimension, ndim=1) for x, name in ((p, "p"), (q, "q")))
     (z_p, s_p), (z_q, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
-    K, P, Q = metric.curvature, lift(z_p, s_p), lift(z_q, s_q)
-    spatial, rise = lift_difference(metric._apply(q - p), z_q, s_q, z_p, s_p, K)
+    K, P, Q = metric.curvature, lifts.lift(z_p, s_p), lifts.lift(z_q, s_q)
+    spatial, rise = lifts.lift_difference(metric._apply(q - p), z_q, s_q, z_p, s_p, K)
     D, B = np.append(spatial, K * rise), np.append(np.full(len(z_p), K), 1.0)
-    e = -2 * K * float(sine(distance_between(p, q, metric, "raise") / 2, K)) ** 2
+    e = -2 * K * float(lifts.sine(distances.distance_between(p, q, metric, "raise") / 2, K)) ** 2
     if 2 + e <= 0:
         raise NotRepresentableError("p and q are opposite points: many geodesics join them.")
     turn = 2 * (np.outer(D, P) - np.outer(P, D)) + 2 * e * np.outer(Q, P) - np.outer(D, D)

@@ -11,11 +11,10 @@ from cayleyklein._typing import Floats
 from cayleyklein.kernels.estimator import KernelEstimator, KernelExplanation, on_blocks
 from cayleyklein.learning.descent import Progress
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.prediction import CurvedKNeighborsClassifier
-from cayleyklein.prediction.tasks import LabelPredictor
+from cayleyklein.prediction import CurvedKNeighborsClassifier, tasks
 
 
-class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
+class CurvedKernelClassifier(tasks.LabelPredictor, KernelEstimator):
     """Classify by kernel machines in a learned curved metric and in columns, and by neighbours.
 
     Up to four parts give each class a score, and a weighted sum of the scores becomes probabilities

@@ -18,19 +18,13 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import refuse_huge
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.kernels import fitting, landmarks
-from cayleyklein.kernels.fitting import FittedSum, HeldOut, PartFitter
+from cayleyklein.kernels import fitting, landmarks, sums
 from cayleyklein.kernels.machine import GAMMAS, RIDGES
-from cayleyklein.kernels.sums import PARTS, VOTING, LabelSum, NumberSum, ScoreSum
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric
-from cayleyklein.neighbors.dask_shards import Blocks
-from cayleyklein.neighbors.euclidean import even_rows
-from cayleyklein.neighbors.search import checked_queries
-from cayleyklein.prediction.points import Points
-from cayleyklein.prediction.tasks import Predicting
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors import dask_shards, euclidean, search
+from cayleyklein.prediction import points, tasks
 from cayleyklein.selection import procedure
 from cayleyklein.selection.scores import NEIGHBORS
 
@@ -146,18 +140,18 @@ log_marginal_likelihood_ : float
 }
 
 
-class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
+class KernelEstimator(tasks.Predicting, EstimatorCard, BaseEstimator):
     """Base of the kernel classifier and the kernel regressor."""
 
     outside = "extend"  # queries outside a hyperbolic domain have the kernel 0
     _few_levels = 8
     _texts: ClassVar = KERNEL_TEXTS
-    _sum: FittedSum
+    _sum: fitting.FittedSum
     _task: Any  # LabelSum or NumberSum
     _voters_kind: ClassVar[Any]  # CurvedKNeighborsClassifier or CurvedKNeighborsRegressor
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "parts": [StrOptions(set(PARTS)), tuple, list],
+        "parts": [StrOptions(set(sums.PARTS)), tuple, list],
         "columns": [StrOptions({"auto", "standardised", "ranks"})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "ridge": [Interval(Real, 0, None, closed="neither"), None],
@@ -165,9 +159,8 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     }
 
     def __init__(
-        self, parts: Any = PARTS, *, geometry: str = "auto",
-        learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None, columns: str = "auto",
+        self, parts: Any = sums.PARTS, *, geometry: str = "auto",
+        learner: BaseEstimator | None = None, metric: Metric | None = None, columns: str = "auto",
         gamma: float | None = None, ridge: float | None = None, n_neighbors: int | str = "auto",
         n_landmarks: int | str = "auto", subsample: int | float | str | None = "auto",
         random_state: Any = None, callback: Callable[[Progress], bool | None] | None = None,
@@ -179,7 +172,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         self.random_state, self.callback = random_state, callback
         self.verbose, self.n_jobs = verbose, n_jobs
 
-    def _judge(self, held_out: HeldOut | None) -> None:
+    def _judge(self, held_out: fitting.HeldOut | None) -> None:
         """Keep what held-out rows say of errors."""
 
     @restore_on_error
@@ -207,9 +200,9 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         in_memory, n_points = not isinstance(given.X, RowBlocks), int((given.weights > 0).sum())
         if not isinstance(given.X, RowBlocks):
             refuse_huge(given.X, "X")
-            n_points = len(Points.pooled(given.X, given.weights).rows)
+            n_points = len(points.Points.pooled(given.X, given.weights).rows)
         if given.classes is None:
-            task: ScoreSum = NumberSum.standardising(
+            task: sums.ScoreSum = sums.NumberSum.standardising(
                 given.target.reshape(len(given.target), -1), given.weights
             )
         else:
@@ -217,9 +210,9 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             counts, counted = fitting.counted_rows(given)
             n_rows = float(counts.weights.sum()) if counted and in_memory else n_points
             mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
-            task = LabelSum(mass / mass.sum(), n_rows)
+            task = sums.LabelSum(mass / mass.sum(), n_rows)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        fitter = PartFitter(
+        fitter = fitting.PartFitter(
             self, task, names, seed,
             GAMMAS if self.gamma is None else (float(self.gamma),),
             RIDGES if self.ridge is None else (float(self.ridge),),
@@ -241,7 +234,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         voters.n_features_in_ = given.n_columns
         return voters._fit(given)
 
-    def _keep(self, task: Any, given: GivenRows, found: FittedSum) -> None:
+    def _keep(self, task: Any, given: GivenRows, found: fitting.FittedSum) -> None:
         self._task, self._sum = task, replace(found, held_out=None)
         on_cluster = isinstance(given.X, RowBlocks)  # where rows stay when a model is pickled
         rows = np.empty((0, given.n_columns)) if on_cluster else given.X
@@ -266,23 +259,23 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             self.n_neighbors_[name] = voters.n_neighbors = voters.n_neighbors_ = k
         kept = np.flatnonzero(given.weights > 0)
         self._reference, self._weighing = (
-            cast(Floats, given.take(kept[even_rows(len(kept), size)]).X)
+            cast(Floats, given.take(kept[euclidean.even_rows(len(kept), size)]).X)
             for size in (REFERENCE_ROWS, WEIGHING_ROWS)
         )
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "part_weights_")
-        rows: Any = checked_queries(self, X)
+        rows: Any = search.checked_queries(self, X)
         if isinstance(rows, np.ndarray):
             return rows
-        blocks = Blocks([(task,) for task in rows.tasks], rows.lengths)
+        blocks = dask_shards.Blocks([(task,) for task in rows.tasks], rows.lengths)
         return blocks.lazy(((self.n_features_in_,), np.float64))[0]
 
     def _scores(self, X: Any) -> dict[str, Any]:
         """Return the scores (m, t) of each part that counts, for checked rows."""
         X, found, scores = self._seen_rows(X), self._sum, {}
         for name in self.part_weights_:
-            if name in VOTING:
+            if name in sums.VOTING:
                 scores[name] = self._task.of_votes(found.voters[name]._answers(X))
             else:
                 machine = found.machines[name]
@@ -369,9 +362,9 @@ def on_blocks(function: Callable[[Floats], Floats], X: Any, n_columns: int | Non
 def part_names(parts: Any) -> tuple[str, ...]:
     """Return the parts that are asked for, in the order of `PARTS`."""
     given = (parts,) if isinstance(parts, str) else tuple(parts)
-    unknown = [part for part in given if part not in PARTS]
+    unknown = [part for part in given if part not in sums.PARTS]
     if unknown or not given or len(set(given)) < len(given):
         raise InvalidInputError(
-            f"parts must be one or more of {', '.join(PARTS)}, each once; got {list(given)}."
+            f"parts must be one or more of {', '.join(sums.PARTS)}, each once; got {list(given)}."
         )
-    return tuple(part for part in PARTS if part in given)
+    return tuple(part for part in sums.PARTS if part in given)

@@ -18,13 +18,11 @@ from cayleyklein.kernels import machine
 from cayleyklein.kernels.machine import Distance, KernelMachine, NormalScores, TargetPoints, Tuning
 from cayleyklein.kernels.sums import LEARNED, VOTING, LabelSum, ScoreSum, start_weights
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.prediction.points import Points
 from cayleyklein.prediction.tasks import obtain_metric
 from cayleyklein.selection import procedure
-from cayleyklein.selection.procedure import Selection, Trial
 from cayleyklein.selection.scores import TIE, gain_of
 
 CLEARLY = 2.0  # standard errors by which ranked columns must win alone to be tried with all parts
@@ -137,17 +135,17 @@ class HeldOut:
         losses = [each.task.losses(each.weigh(names)[1], each.truth) for each in (self, other)]
         return gain_of(losses[0], losses[1], self.shares)
 
-    def selection(self, names: tuple[str, ...], prefix: str) -> Selection:
+    def selection(self, names: tuple[str, ...], prefix: str) -> procedure.Selection:
         """Say how each part did alone, and all together."""
         trials = []
         for some in dict.fromkeys([*((name,) for name in names), names]):
             scores = self.task.named(self.weigh(some)[1], self.truth, self.shares)
             k = max((self.n_neighbors.get(name, 0) for name in some), default=0)
-            trials.append(Trial(prefix + " + ".join(some), k, scores))
+            trials.append(procedure.Trial(prefix + " + ".join(some), k, scores))
         score, value = next(iter(trials[-1].scores.items()))
         reason = f"{score} {value:.3f} on {len(self.truth)} held-out rows"
         k = self.n_neighbors.get("neighbors", trials[-1].n_neighbors)
-        return Selection(trials[-1].name, reason, k, tuple(trials))
+        return procedure.Selection(trials[-1].name, reason, k, tuple(trials))
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,7 @@ class FittedSum:
     ranks: NormalScores | None
     weights: dict[str, float]
     n_neighbors: dict[str, int]
-    selection: Selection
+    selection: procedure.Selection
     held_out: HeldOut | None = None
 
     @classmethod
@@ -258,7 +256,7 @@ def fit_candidate(fitter: PartFitter, given: GivenRows, ranked: bool = False) ->
     n, voters = len(points.X), fitter.voters(given, metric)
     numbers = {name: fitter.estimator._scorer.default_neighbors(n) for name in voters}
     reason = f"too few distinct rows, {n}, to hold some out"
-    selection = Selection(" + ".join(names), reason, max(numbers.values(), default=0))
+    selection = procedure.Selection(" + ".join(names), reason, max(numbers.values(), default=0))
     weights = dict(zip(names, start_weights(task, names).tolist(), strict=True))
     return FittedSum(machines, voters, metric, learner, ranks, weights, numbers, selection)
 

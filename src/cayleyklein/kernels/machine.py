@@ -21,7 +21,7 @@ from scipy.spatial.distance import cdist, squareform
 from scipy.special import ndtri
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.euclidean import even_rows
 
 GAMMAS = (0.1, 0.3, 1.0, 3.0)  # γ that are tried, times the median distance between rows

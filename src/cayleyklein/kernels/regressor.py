@@ -10,11 +10,10 @@ from cayleyklein._validation import as_real, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.estimator import KernelEstimator, KernelExplanation
 from cayleyklein.kernels.fitting import HeldOut, spread_of
-from cayleyklein.prediction import CurvedKNeighborsRegressor
-from cayleyklein.prediction.tasks import NumberPredictor
+from cayleyklein.prediction import CurvedKNeighborsRegressor, tasks
 
 
-class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
+class CurvedKernelRegressor(tasks.NumberPredictor, KernelEstimator):
     """Predict numbers by kernel machines in a learned curved metric and in columns, and neighbours.
 
     Up to four parts predict, and a weighted sum of the predictions is learned on held-out rows.

@@ -6,18 +6,16 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.kernels import fitting, machine
-from cayleyklein.kernels.estimator import KernelEstimator
-from cayleyklein.kernels.sums import PARTS, VOTING, LabelSum, NumberSum, ScoreSum
+from cayleyklein.kernels import estimator, fitting, machine, sums
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import Metric
 from cayleyklein.selection.procedure import Selection
 
 ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
 ERRORS = ("_errors", "_error_shares", "_judged")
 
 
-def kernel_state(model: KernelEstimator) -> dict[str, Any]:
+def kernel_state(model: estimator.KernelEstimator) -> dict[str, Any]:
     """Return what a model has learned, but for its rows, targets, weights and metric."""
     ranks, machines = model._sum.ranks, {}
     for name, fitted in model._sum.machines.items():
@@ -39,11 +37,11 @@ def kernel_state(model: KernelEstimator) -> dict[str, Any]:
 
 
 def restore_kernel(
-    model: KernelEstimator, state: dict[str, Any], given: GivenRows,
+    model: estimator.KernelEstimator, state: dict[str, Any], given: GivenRows,
     metric: Metric | None,
 ) -> None:  # fmt: skip
     """Give an unfitted model what another one has learned, with the same rows and metric."""
-    if set(state["weights"]) - set(PARTS) or isinstance(given.X, tuple):
+    if set(state["weights"]) - set(sums.PARTS) or isinstance(given.X, tuple):
         raise InvalidInputError("the parts of its sum are not known")
     ranks = machine.NormalScores(*map(tuple, state["ranks"])) if state["ranks"] else None
     seen = given if ranks is None else given.mapped(ranks.transform)
@@ -58,18 +56,18 @@ def restore_kernel(
             distance, gamma, machine.Tuning(*tuning), X[each["numbers"]],
             log_likelihood=likelihood, **{array: each[array] for array in ARRAYS},
         )  # fmt: skip
-    task: ScoreSum
+    task: sums.ScoreSum
     if given.classes is not None:
-        task, model.classes_ = LabelSum(**state["task"]), given.classes
+        task, model.classes_ = sums.LabelSum(**state["task"]), given.classes
     else:
-        task = NumberSum(**state["task"])
+        task = sums.NumberSum(**state["task"])
         for name in ERRORS:
             setattr(model, name, state["errors"][name])
     k, (chosen, reason) = state["n_neighbors"], state["selection"]
     voters = {
         name: model._make_voters(seen, fitting.standard_metric(seen) if name == "plain" else known)
-        for name in PARTS
-        if name in VOTING and name in k
+        for name in sums.PARTS
+        if name in sums.VOTING and name in k
     }
     selection = Selection(chosen, reason, max(k.values(), default=0))
     found = fitting.FittedSum(machines, voters, metric, None, ranks, state["weights"], k, selection)

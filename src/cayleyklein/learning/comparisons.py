@@ -13,8 +13,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._estimators import as_weights, check_parameters, restore_on_error
 from cayleyklein._typing import AnyFloats, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.descent import descend
-from cayleyklein.learning.learner import MetricLearner, as_tuples
+from cayleyklein.learning import descent, learner
 from cayleyklein.learning.objectives.comparisons import ComparisonRecipe, Comparisons, compared_rows
 from cayleyklein.learning.rows import TrainingRows
 
@@ -41,7 +40,7 @@ random_state : int, RandomState or None, default=None
 {watching}"""
 
 
-class TupleLearner(MetricLearner):
+class TupleLearner(learner.MetricLearner):
     name: ClassVar[str]
     size: ClassVar[int]
     margin: float
@@ -92,7 +91,7 @@ class TupleLearner(MetricLearner):
 
     def _training_tuples(self, tuples: ArrayLike) -> Floats:
         check_parameters(self)
-        formed = as_tuples(self._rows_of(tuples, self.name), self.name, self.size)
+        formed = learner.as_tuples(self._rows_of(tuples, self.name), self.name, self.size)
         self._check_columns(formed.size // formed.shape[2], formed.shape[2])
         return formed
 
@@ -102,7 +101,7 @@ class TupleLearner(MetricLearner):
             **self._given("max_iter", "init"),
         )  # fmt: skip
         start = self._start(rows, recipe)
-        fit = descend(rows, recipe, self._generator(), start, self._report())
+        fit = descent.descend(rows, recipe, self._generator(), start, self._report())
         self._keep(rows.to_metric(fit.found), (fit,))
         self.n_features_in_ = len(rows.mean)
 
@@ -224,7 +223,7 @@ class Comparer(TupleLearner):
         """Return how much farther apart the second pair of a tuple is: positive where as stated."""
         check_is_fitted(self, "metric_")
         given, d = self._rows_of(tuples, self.name), self.n_features_in_
-        rows = as_tuples(given, self.name, self.size, d)
+        rows = learner.as_tuples(given, self.name, self.size, d)
         with checks.about(self.name):
             a, b = (
                 self.metric_.distance(rows[:, i], rows[:, j], outside="inf")

@@ -19,11 +19,9 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning import descent, starts
-from cayleyklein.learning.descent import CURVATURES, Fit, Fits, Progress, Recipe, Report
 from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.neighbors.dask_shards import Blocks
 
 SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covariance, in a fit
@@ -92,7 +90,7 @@ class MetricLearner(
     n_components: int | None
     max_iter: int | str
     random_state: Any
-    callback: Callable[[Progress], bool | None] | None
+    callback: Callable[[descent.Progress], bool | None] | None
     verbose: bool
     metric_: Metric
 
@@ -177,7 +175,7 @@ class MetricLearner(
         random = check_random_state(self.random_state)
         return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
 
-    def _start(self, rows: TrainingRows, recipe: Recipe) -> Parameters | None:
+    def _start(self, rows: TrainingRows, recipe: descent.Recipe) -> Parameters | None:
         """Return a start that was given, for standardised rows and the geometry's K."""
         if isinstance(self.init, str):
             return None
@@ -197,7 +195,7 @@ class MetricLearner(
             )
         start = rows.from_metric(metric)
         if self.geometry != "learned":
-            K, given = start.curvature, CURVATURES[recipe.geometry]
+            K, given = start.curvature, descent.CURVATURES[recipe.geometry]
             unit = np.sqrt(abs(K)) if K and given else 1.0  # recipes have |K| = 1
             start = Parameters(unit * start.factor, start.center, given)
         if not LiftedRows(rows.X, start).inside:
@@ -207,13 +205,13 @@ class MetricLearner(
             )
         return start
 
-    def _report(self) -> Report | None:
+    def _report(self) -> descent.Report | None:
         """Return what each iteration calls; once told to stop, every later fit stops at once."""
         if self.callback is None and not self.verbose and _estimators.FIT_TASK.get() is None:
             return None
         stop = False
 
-        def report(progress: Progress) -> bool:
+        def report(progress: descent.Progress) -> bool:
             nonlocal stop
             if self.verbose:
                 sys.stderr.write(
@@ -227,7 +225,7 @@ class MetricLearner(
 
         return report
 
-    def _keep(self, metric: Metric, fits: Fits) -> None:
+    def _keep(self, metric: Metric, fits: descent.Fits) -> None:
         parts = [metric] if isinstance(metric, CurvedMetric) else metric.metrics
         self.metric_ = metric
         self.geometry_ = metric.geometry
@@ -316,7 +314,7 @@ class RowLearner(MetricLearner):
                 f"{name}s of their own; drop it, or give one geometry."
             )
 
-    def _recipes(self) -> tuple[Recipe, ...]:
+    def _recipes(self) -> tuple[descent.Recipe, ...]:
         raise NotImplementedError
 
     def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
@@ -333,7 +331,7 @@ class RowLearner(MetricLearner):
         X = cast(Floats, drawn.X)
         return TrainingRows.from_raw(X, drawn.target, drawn.weights, turn=turn)
 
-    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Fits]:
+    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, descent.Fits]:
         recipes = self._recipes()
         start = self._start(rows, recipes[0])
         if start is None:
@@ -348,8 +346,8 @@ class RowLearner(MetricLearner):
 
     def _descend(
         self, rows: TrainingRows, recipes: Any, start: Parameters | None, rng: np.random.Generator
-    ) -> Fits:
-        begun = () if start is None else (Fit(recipes[0], start, [], converged=False),)
+    ) -> descent.Fits:
+        begun = () if start is None else (descent.Fit(recipes[0], start, [], converged=False),)
         mixed = self.geometry == "mixed"
         return descent.descend_parts(rows, recipes, rng, self._report(), begun, keep_all=mixed)
 

@@ -1,7 +1,6 @@
 """Large margin nearest neighbours in flat and curved space: the estimator."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,9 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import starts
-from cayleyklein.learning.descent import Fits, Progress, n_anchors
-from cayleyklein.learning.learner import RowLearner
+from cayleyklein.learning import descent, learner, starts
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
@@ -30,7 +27,7 @@ PAPER_RECIPE = {  # what solver="gradient" does, as the paper has it
 EVALUATIONS, RATE, LONG = 7, 2e10, 120
 
 
-class CurvedLMNN(RowLearner):
+class CurvedLMNN(learner.RowLearner):
     """Learn a product, or a flat, elliptic, hyperbolic or mixed metric, for nearest neighbours.
 
     Each row is drawn to its target neighbours, rows of its class, and its nearest impostors, rows
@@ -96,7 +93,7 @@ default="product"
         init: Any = "auto", n_components: int | None = None, solver: str = "lbfgs",
         max_iter: int | str = "auto", n_passes: int | str = "auto",
         subsample: int | float | str | None = "auto", random_state: Any = None,
-        callback: Callable[[Progress], bool | None] | None = None, verbose: bool = False,
+        callback: Callable[[descent.Progress], bool | None] | None = None, verbose: bool = False,
     ) -> None:  # fmt: skip
         self.geometry, self.alpha, self.margin, self.push = geometry, alpha, margin, push
         self.n_targets, self.n_impostors = n_targets, n_impostors
@@ -119,17 +116,15 @@ default="product"
             raise InvalidInputError(f'init="{self.init}" is a start of solver="{other}".')
 
     def _recipes(self) -> tuple[LargeMarginRecipe, ...]:
-        changes: dict[str, Any] = dict(PAPER_RECIPE) if self.solver == "gradient" else {}
-        changes.update(self._given("margin", "max_iter", "n_passes", "init"))
-        base = LargeMarginRecipe(
-            "flat", push=float(self.push), n_targets=self.n_targets, n_impostors=self.n_impostors,
-            n_components=self.n_components,
-        )  # fmt: skip
+        own = ("n_targets", "n_impostors", "n_components")
+        changes: dict[str, Any] = {name: getattr(self, name) for name in own}
+        changes |= PAPER_RECIPE if self.solver == "gradient" else {}
+        changes |= self._given("margin", "max_iter", "n_passes", "init")
         names = ("elliptic", "hyperbolic") if self.geometry == "mixed" else (self.geometry,)
         product = self.geometry == "product"
         parts = LABEL_PRODUCT if product else tuple((name, MARGINS[name]) for name in names)
         return tuple(
-            replace(base, **{"geometry": name, "margin": margin, **changes})
+            LargeMarginRecipe(name, push=float(self.push), **{"margin": margin, **changes})
             for name, margin in parts
         )
 
@@ -151,7 +146,7 @@ default="product"
 
     def _descend(
         self, rows: TrainingRows, recipes: Any, start: Parameters | None, rng: np.random.Generator
-    ) -> Fits:
+    ) -> descent.Fits:
         self._warn_if_long(rows)
         if self.solver == "gradient":
             from cayleyklein.learning.paper import PaperDescent  # which few fits need
@@ -164,7 +159,7 @@ default="product"
         passes = 4 if isinstance(self.n_passes, str) else self.n_passes
         steps = EVALUATIONS if isinstance(self.max_iter, str) else 1.2 * self.max_iter
         parts = {"product": len(LABEL_PRODUCT), "mixed": 2}.get(self.geometry, 1)
-        seconds = parts * passes * steps * n * min(n, n_anchors(d)) * d / RATE
+        seconds = parts * passes * steps * n * min(n, descent.n_anchors(d)) * d / RATE
         if seconds > LONG:
             warn_caller(
                 f"Learning from {n:,} rows of {d:,} columns will take about "

@@ -10,13 +10,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from cayleyklein._typing import Floats
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.descent import Fits, Progress
-from cayleyklein.learning.learner import RowLearner
+from cayleyklein.learning import descent, learner, starts
 from cayleyklein.learning.objectives.kernel_regression import KernelRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
-from cayleyklein.learning.starts import starting_factor
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import Metric
 
 NUMBER_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned")
 # Geometries and spreads of the product's parts: flat space, and spheres of curvature 0.09 and 1
@@ -25,7 +23,7 @@ NUMBER_PRODUCT = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
 WINDOW_ROWS = {"window": 30, "gaussian": 200}  # of each kernel
 
 
-class CurvedMLKR(RowLearner):
+class CurvedMLKR(learner.RowLearner):
     """Learn a product, or a flat, elliptic or hyperbolic metric, for predicting numbers.
 
     The metric minimises the leave-one-out squared error of predicting each row by a mean of its
@@ -76,7 +74,7 @@ class CurvedMLKR(RowLearner):
         n_neighbors: int | str = "auto", spread: float | str = "auto", init: Any = "auto",
         n_components: int | None = None, max_iter: int | str = "auto",
         n_passes: int | str = "auto", subsample: int | float | str | None = "auto",
-        random_state: Any = None, callback: Callable[[Progress], bool | None] | None = None,
+        random_state: Any = None, callback: Callable[[descent.Progress], bool | None] | None = None,
         verbose: bool = False,
     ) -> None:  # fmt: skip
         self.geometry, self.kernel, self.spread = geometry, kernel, spread
@@ -106,14 +104,14 @@ class CurvedMLKR(RowLearner):
             )
         return rows
 
-    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Fits]:
+    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, descent.Fits]:
         if rows.targets is not None and rows.targets.any():
             return super()._learn(rows, rng)
         warn_caller(
             "y is the same in every row, so that every metric predicts it; standardised columns "
             "are kept."
         )
-        factor = starting_factor("std", rows, self.n_components)
+        factor = starts.starting_factor("std", rows, self.n_components)
         return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0)), ()
 
     def __sklearn_tags__(self) -> Any:

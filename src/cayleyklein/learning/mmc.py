@@ -12,12 +12,10 @@ from sklearn.utils._param_validation import Interval
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import descent
-from cayleyklein.learning.descent import Fits, Recipe
-from cayleyklein.learning.learner import RowLearner
+from cayleyklein.learning import descent, learner
 from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import Metric
 
 UNLIKE_ROWS = 512  # of a block
 # Added to the scatter of like pairs, of columns of variance 1: the problem is unbounded where rows
@@ -27,7 +25,7 @@ SCATTER_RIDGE = 1e-9
 LEAST_SQUARE = 1e-12
 
 
-class MMC(RowLearner):
+class MMC(learner.RowLearner):
     """Learn one flat metric from which rows are alike and which are not.
 
     Rows of one class should be close and rows of different classes far: the metric minimises
@@ -99,7 +97,7 @@ class MMC(RowLearner):
             )
         return self._labelled_rows(given.draw(size, 2, rng), turn=False)
 
-    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Fits]:
+    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, descent.Fits]:
         rows = spread_equally(rows)
         d = rows.n_columns
         r = self.n_components or d
@@ -128,7 +126,7 @@ def spread_equally(rows: TrainingRows) -> TrainingRows:
 
 
 @dataclass(frozen=True)
-class XingRecipe(Recipe):
+class XingRecipe(descent.Recipe):
     n_passes: int = 1
     floor: float = 1.0
 

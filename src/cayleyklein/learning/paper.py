@@ -15,11 +15,10 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import space
-from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Report
+from cayleyklein.learning import descent, starts
 from cayleyklein.learning.objectives.large_margin import LargeMargin, LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Parameters
 from cayleyklein.learning.rows import TrainingRows
-from cayleyklein.learning.starts import starting_factor
 from cayleyklein.metrics import CurvedMetric
 
 STANDSTILL = 1e-5  # relative change of the loss at which a fit ends
@@ -38,7 +37,7 @@ class PaperDescent:
 
     def __init__(
         self, rows: TrainingRows, recipe: LargeMarginRecipe, start: Parameters | None = None,
-        report: Report | None = None,
+        report: descent.Report | None = None,
     ) -> None:  # fmt: skip
         self.rows, self.recipe, self.report = rows, recipe, report
         # A constant column has no weight: L̃ of a curved geometry has none, and stays invertible.
@@ -51,9 +50,8 @@ class PaperDescent:
         self._c = 1.0
         if start is None:
             self._begin()
-        else:
-            if not self._accepts(self._bordered(start.factor, start.center)):
-                raise InvalidInputError("init has rows outside its domain; take another start.")
+        elif not self._accepts(self._bordered(start.factor, start.center)):
+            raise InvalidInputError("init has rows outside its domain; take another start.")
         self._best: tuple[float, Parameters] = (np.inf, self._found)
 
     def _begin(self) -> None:
@@ -64,7 +62,7 @@ class PaperDescent:
         """
         rows, recipe = self.rows, self.recipe
         name = "identity" if recipe.init == "diagonal" else recipe.init
-        factor = starting_factor(name, rows, recipe.n_components or rows.n_columns)
+        factor = starts.starting_factor(name, rows, recipe.n_components or rows.n_columns)
         center = np.zeros(rows.n_columns)
         if recipe.init == "diagonal":
             center = -rows.mean / rows.scale  # the raw origin; 0 for a constant column
@@ -101,7 +99,7 @@ class PaperDescent:
 
     def _accepts(self, matrix: Floats) -> bool:
         """Keep L̃ and its metric, |K| = 1, if the rows are inside its domain; say whether so."""
-        sign, d = CURVATURES[self.recipe.geometry], len(self._varies)
+        sign, d = descent.CURVATURES[self.recipe.geometry], len(self._varies)
         with np.errstate(over="ignore", invalid="ignore"):
             signs = np.append(np.ones(len(matrix) - 1), sign * self._c)
             S = (matrix.T * signs) @ matrix
@@ -132,7 +130,7 @@ class PaperDescent:
         image = self._homogeneous @ matrix.T
         return image[:, :-1], image[:, -1]
 
-    def run(self) -> Fit:
+    def run(self) -> descent.Fit:
         rows, recipe = self.rows, self.recipe
         euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
         everyone = np.arange(len(rows))
@@ -143,7 +141,7 @@ class PaperDescent:
             seen = self._remember(objective)
             if self.report is not None:
                 name, metric = f"{recipe.geometry}, the paper's solver", rows.to_metric(self._found)
-                stopped = bool(self.report(Progress(name, 1, iteration + 1, *seen, metric)))
+                stopped = bool(self.report(descent.Progress(name, 1, iteration + 1, *seen, metric)))
             if stopped:
                 break
             fresh = iteration % IMPOSTOR_INTERVAL == 0
@@ -167,7 +165,7 @@ class PaperDescent:
                 break
             gamma, halved = GROWTH * float(steps[n_halved]), n_halved > 0
         self._remember(objective)
-        return Fit(recipe, self._best[1], [self._losses], converged, stopped)
+        return descent.Fit(recipe, self._best[1], [self._losses], converged, stopped)
 
     def _remember(self, objective: LargeMargin) -> tuple[float, int]:
         """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
@@ -188,7 +186,7 @@ class PaperDescent:
             w = np.ones_like(w)
         z = y / (np.sqrt(self._c) * w[:, None])
         d = z.shape[1]
-        metric = Parameters(np.eye(d), np.zeros(d), CURVATURES[self.recipe.geometry])
+        metric = Parameters(np.eye(d), np.zeros(d), descent.CURVATURES[self.recipe.geometry])
         return LiftedRows(z, metric), z, w
 
     def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:

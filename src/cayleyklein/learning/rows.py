@@ -1,7 +1,5 @@
 """Rows to learn from: as they were given, and standardised, distinct and sorted by class."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,7 +39,7 @@ class GivenRows:
         cls, estimator: Any, X: Any, y: Any, sample_weight: Any, *, numeric: bool = False,
         classes: AnyArray | None = None, least_rows: int = 1, block_rows: int = 0,
         reset: bool = True,
-    ) -> GivenRows:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Check X, y and weights once, for all that a fit does with them.
 
         With `block_rows`, Dask rows stay in memory where they are, and blocks of fewer are joined.
@@ -81,24 +79,24 @@ class GivenRows:
         """Class of each row; 0 for all where targets are numbers."""
         return np.zeros(len(self.target), int) if self.classes is None else self.target
 
-    def mapped(self, function: Callable[[Any], Floats]) -> GivenRows:
+    def mapped(self, function: Callable[[Any], Floats]) -> Self:
         X = function(self.X)
         searched = None if self.searched is None else function(self.searched)
         return replace(self, X=X, source=X, searched=searched)
 
-    def take(self, rows: Ints) -> GivenRows:
+    def take(self, rows: Ints) -> Self:
         """Return rows by their numbers, in memory."""
         X = _distributed.rows_at(self.X, rows) if isinstance(self.X, RowBlocks) else self.X[rows]
         target, weights = self.target[rows], self.weights[rows]
-        return GivenRows(X, target, weights, self.n_columns, self.classes, source=X)
+        return type(self)(X, target, weights, self.n_columns, self.classes, source=X)
 
-    def joined(self, added: GivenRows) -> GivenRows:
+    def joined(self, added: Self) -> Self:
         pairs = ((self.X, added.X), (self.target, added.target), (self.weights, added.weights))
         X, target, weights = map(np.concatenate, pairs)
         searched = None if self.searched is None else np.concatenate([self.searched, added.X])
         return replace(self, X=X, target=target, weights=weights, searched=searched)
 
-    def draw(self, size: int | float | None, fewest: int, rng: np.random.Generator) -> GivenRows:
+    def draw(self, size: int | float | None, fewest: int, rng: np.random.Generator) -> Self:
         """Return a sample of rows of positive weight, by class, in memory."""
         some = np.flatnonzero(self.weights > 0)
         if size is not None and (isinstance(size, float) or size < len(some)):
@@ -139,7 +137,7 @@ class TrainingRows:
     @classmethod
     def from_raw(
         cls, X: Floats, labels: Ints, weights: Floats, *, turn: bool = True, name: str = "X"
-    ) -> TrainingRows:
+    ) -> Self:
         """Merge, sort and standardise the rows of positive weight; `turn` wide ones."""
         kept = weights > 0
         keyed = np.column_stack([labels, X])
@@ -171,7 +169,7 @@ class TrainingRows:
         )  # fmt: skip
 
     @classmethod
-    def from_targets(cls, X: Floats, Y: Floats, weights: Floats) -> TrainingRows:
+    def from_targets(cls, X: Floats, Y: Floats, weights: Floats) -> Self:
         """Merge, sort and standardise rows and targets (n, t); equal rows have their mean."""
         some = weights > 0
         # equal rows with equal targets first: two rows and a row of weight 2 round alike

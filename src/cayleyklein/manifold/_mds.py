@@ -21,8 +21,7 @@ from cayleyklein.geometry.space import refuse_at
 from cayleyklein.manifold import _stress as spaces
 from cayleyklein.manifold._placing import place
 from cayleyklein.manifold.scaling import SAMPLE, Scaling, ScalingProblem, bridged
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import CurvedMetric, Metric
 
 STRONGEST_GIVEN = 24.0  # √-K times the largest δ beyond which Klein's coordinates lose all digits
 UNDETERMINED = (

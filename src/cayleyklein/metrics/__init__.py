@@ -1,7 +1,7 @@
 """Metrics: small frozen objects on top of the geometry, the noun that everything else consumes."""
 
-from cayleyklein.metrics.combined import MixedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric, MixedMetric, ProductMetric
 from cayleyklein.metrics.curved import CurvedMetric
 from cayleyklein.metrics.laplacian import laplacian_kernel
 
-__all__ = ["CurvedMetric", "MixedMetric", "ProductMetric", "laplacian_kernel"]
+__all__ = ["CurvedMetric", "Metric", "MixedMetric", "ProductMetric", "laplacian_kernel"]

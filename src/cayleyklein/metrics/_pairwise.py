@@ -22,9 +22,7 @@ import numpy as np
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import lifts
-from cayleyklein.geometry.distances import Outside
-from cayleyklein.geometry.space import CurvedSpace
+from cayleyklein.geometry import distances, lifts, space
 
 # Rows and columns of a block: 1 MB, which stays in cache through several passes. A power of two
 # would put a column into one cache set, which slows its transpose fourfold.
@@ -38,7 +36,7 @@ LIFT_ROUNDING = 1e-5  # or relative to the squared terms of v,
 UNDERFLOW = 1e-280  # or |K| chord²/4, whose terms may be denormal,
 NEAR_ANTIPODAL = 1e-3  # or cos²(√K d/2) of an elliptic pair
 
-ExactDistance = Callable[[Floats, Floats, Outside], Floats]
+ExactDistance = Callable[[Floats, Floats, distances.Outside], Floats]
 
 
 def lift_from(
@@ -74,7 +72,7 @@ class LiftedSide(NamedTuple):
 
 
 def lift_sides(
-    X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside
+    X: Floats, Y: Floats | None, metric: space.CurvedSpace, outside: distances.Outside
 ) -> tuple[list[LiftedSide], float]:
     """Lift the rows of X, and of Y if given; return the curvature too, 0 where rows see none.
 
@@ -113,7 +111,7 @@ def lift_sides(
 
 
 def product_sides(
-    X: Floats, Y: Floats | None, parts: Sequence[tuple[CurvedSpace, float]]
+    X: Floats, Y: Floats | None, parts: Sequence[tuple[space.CurvedSpace, float]]
 ) -> list[LiftedSide]:
     """Lift rows for the root of Σ (weight · chord)² over parts with K ≥ 0."""
     sides, lifted = [], [lift_sides(X, Y, metric, "raise")[0] for metric, _ in parts]
@@ -125,7 +123,7 @@ def product_sides(
     return sides
 
 
-def _middle(X: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
+def _middle(X: Floats, metric: space.CurvedSpace) -> tuple[Floats, Floats, Floats]:
     """Return the mean of rows inside the domain, or the first where rounding spoils it, z and S."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = X.mean(axis=0) if len(X) else metric.center
@@ -141,7 +139,7 @@ class BlockKernel:
     """Distances between blocks of rows of the sides; `exact` computes those of single pairs."""
 
     def __init__(
-        self, sides: list[LiftedSide], K: float, exact: ExactDistance, outside: Outside
+        self, sides: list[LiftedSide], K: float, exact: ExactDistance, outside: distances.Outside
     ) -> None:
         self.K, self.exact, self.outside = K, exact, outside
         # v is measured in 2/√|K|, or at K = 0 in its own size where its square may overflow

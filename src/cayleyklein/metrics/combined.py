@@ -12,12 +12,11 @@ from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, frozen, lifts
 from cayleyklein.geometry.distances import Outside, distance_between
-from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, product_sides
+from cayleyklein.metrics import _base, _pairwise
 from cayleyklein.metrics.curved import CurvedMetric
 
 
-class MixedMetric(frozen.Frozen, MetricBase):
+class MixedMetric(frozen.Frozen, _base.MetricBase):
     """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
 
     The sum is a metric, but it is not Riemannian (the paper says that it is) and has no constant
@@ -41,8 +40,8 @@ class MixedMetric(frozen.Frozen, MetricBase):
     0.527892
     >>> mixed.pairwise([[0.0, 0.0]], [[0.5, 0.0], [0.0, 0.9]]).round(3)
     array([[0.528, 1.287]])
-    >>> mixed.contains([[0.5, 0.0], [2.0, 0.0]])
-    array([ True, False])
+    >>> mixed.contains([[0.5, 0.0], [2.0, 0.0]]), isinstance(mixed, Metric)
+    (array([ True, False]), True)
     """
 
     _arguments = ("metrics", "weights")
@@ -89,7 +88,7 @@ class MixedMetric(frozen.Frozen, MetricBase):
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
 
 
-class ProductMetric(frozen.Frozen, MetricBase):
+class ProductMetric(frozen.Frozen, _base.MetricBase):
     """The product of elliptic and flat metrics: d² = Σ (chordₚ / uₚ)². Immutable.
 
     chord = (2/√K) sin(√K d/2) is the straight line between two points of a sphere of curvature K,
@@ -156,9 +155,9 @@ class ProductMetric(frozen.Frozen, MetricBase):
             for part, unit in parts
         ]
 
-    def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> WeightedKernels:
-        sides = product_sides(X, Y, self._terms())
-        return [(BlockKernel(sides, 0.0, self._between, outside), 1.0)]
+    def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> _pairwise.WeightedKernels:
+        sides = _pairwise.product_sides(X, Y, self._terms())
+        return [(_pairwise.BlockKernel(sides, 0.0, self._between, outside), 1.0)]
 
     def __repr__(self) -> str:
         parts = zip(self.metrics, self.units, strict=True)

@@ -12,15 +12,13 @@ from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import bisectors, charts, distances, geodesics, lifts, means, space
-from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.projective import angles
-from cayleyklein.geometry.space import CurvedSpace
 from cayleyklein.metrics._base import MetricBase
 
 Planes = ArrayLike | geometry.Hyperplane
 
 
-class CurvedMetric(CurvedSpace, MetricBase):
+class CurvedMetric(space.CurvedSpace, MetricBase):
     """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
 
     With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is, by the sign of K,
@@ -137,7 +135,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
             return None
         return geometry.Ellipsoid(self.center, self.matrix, 1 / math.sqrt(-self.curvature))
 
-    def _between(self, p: Floats, q: Floats, outside: Outside = "raise") -> Floats:
+    def _between(self, p: Floats, q: Floats, outside: distances.Outside = "raise") -> Floats:
         return distances.distance_between(p, q, self, outside)
 
     def _terms(self) -> list[tuple["CurvedMetric", float]]:

@@ -20,8 +20,7 @@ import numpy as np
 
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.geometry import lifts
-from cayleyklein.neighbors.algorithms import NARROW, PROBE_NEIGHBORS, PROBE_QUERIES
-from cayleyklein.neighbors.euclidean import centred, even_rows
+from cayleyklein.neighbors import algorithms, euclidean
 from cayleyklein.neighbors.space import FAINT, HUGE, ROUND_OFF, ChordRows, ChordSpace, rounding_of
 
 BASIS_ROWS = 3072  # by which a projection is chosen
@@ -113,7 +112,7 @@ class ChordBounds:
                 self.y = rows.v[:, :-1] * rows.scale
                 self.bias = rows.v[:, -1] * rows.scale[:, 0] / -math.sqrt(-self.term.K)
             else:
-                self.y, self.middle = centred(rows.v)
+                self.y, self.middle = euclidean.centred(rows.v)
             self.lengths = np.sqrt(np.einsum("ij,ij->i", self.y, self.y))
             if self.term.K >= 0:
                 self.bias = self.lengths**2 / 2
@@ -163,10 +162,9 @@ class ChordBounds:
         return found
 
     def _table(self, by_q: Floats) -> Table:
-        basis = principal_basis(self.y[even_rows(len(self.y), BASIS_ROWS)], len(self.y))
+        basis = principal_basis(self.y[euclidean.even_rows(len(self.y), BASIS_ROWS)], len(self.y))
         y_unit = self.longest or 1.0
         q_unit = 1 / math.sqrt(-self.term.K) if self.term.K < 0 else y_unit
-        table = Table(np.empty(0), np.empty(0), basis, (y_unit, q_unit))
         width = self.y.shape[1] if basis is None else basis.shape[1] + 1
         y = np.empty((len(self.y), width + 1), dtype=np.float32)
         last = self.lengths + by_q / rounding_single(width + 1)
@@ -174,7 +172,7 @@ class ChordBounds:
             at = slice(start, start + BASIS_ROWS)
             y[at] = with_rest(self.y[at], self.lengths[at], basis, last[at]) / y_unit
         bias = (self.bias - 8 * SINGLE * np.abs(self.bias)) / (y_unit * q_unit) - SINGLE**4
-        return table._replace(y=y, bias=bias.astype(np.float32))
+        return Table(y, bias.astype(np.float32), basis, (y_unit, q_unit))
 
 
 def rounding_single(width: int) -> float:
@@ -196,13 +194,13 @@ def principal_basis(y: Floats, n: int) -> Floats | None:
     Two thirds of the given rows choose the directions; the others are searched, to see how many
     times k rows are within the bounds of the k-th nearest, and must be measured.
     """
-    probe, D, k = np.arange(len(y)) % 3 == 0, y.shape[1], PROBE_NEIGHBORS
-    if D < NARROW:
+    probe, D, k = np.arange(len(y)) % 3 == 0, y.shape[1], algorithms.PROBE_NEIGHBORS
+    if D < algorithms.NARROW:
         return None
     y = y / (np.abs(y).max() or 1.0)
     vectors = np.linalg.eigh(y[~probe].T @ y[~probe])[1][:, ::-1]
     rows = y[probe] @ vectors
-    few = slice(0, None, len(rows) // PROBE_QUERIES + 1)
+    few = slice(0, None, len(rows) // algorithms.PROBE_QUERIES + 1)
     sums = np.cumsum(rows * rows, axis=1)
     whole = sums[:, -1]
     both = whole[few, None] + whole

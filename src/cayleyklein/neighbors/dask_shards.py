@@ -4,11 +4,9 @@ A block of queries visits every shard; what the shards find is merged as a tree,
 rows and then by their numbers, so that the answer is the one that a single index gives.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from cayleyklein._distributed import RowBlocks, block_starts, compute, held, per
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.search import CHUNK, Finish, Kind, SearchIndex, merge
 from cayleyklein.neighbors.space import EXTEND, refuse_outside
@@ -33,7 +31,7 @@ class Blocks(NamedTuple):
     lengths: Sequence[float]
 
     @classmethod
-    def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None = None) -> Blocks:
+    def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None = None) -> Self:
         """Take the chunks as they are; with a metric to `refuse` by, rows outside are an error."""
         raw, known = _distributed.raw_blocks(X), _distributed.known_lengths(X)
         starts = [None] * len(raw) if known is None else block_starts(known)
@@ -44,7 +42,7 @@ class Blocks(NamedTuple):
         return cls(tasks, [math.nan] * len(raw) if known is None else known)
 
     @classmethod
-    def of_array(cls, Q: Floats) -> Blocks:
+    def of_array(cls, Q: Floats) -> Self:
         blocks = [Q[start : start + CHUNK] for start in range(0, len(Q), CHUNK)]
         return cls([held(block) for block in blocks], [len(block) for block in blocks])
 
@@ -74,7 +72,7 @@ class Shards:
         self._table: tuple[Any, Any] = (None, None)
 
     @classmethod
-    def build(cls, rows: RowBlocks, metric: Metric, algorithm: Algorithm) -> Shards:
+    def build(cls, rows: RowBlocks, metric: Metric, algorithm: Algorithm) -> Self:
         """Index blocks of rows where they are."""
         doing = "indexing the rows of X"
         parts = zip(rows.blocks, rows.starts, strict=True)
@@ -86,7 +84,7 @@ class Shards:
         return cls(list(indexes), rows.lengths, ", ".join(sorted(set(names))))
 
     @classmethod
-    def of_index(cls, index: SearchIndex) -> Shards:
+    def of_index(cls, index: SearchIndex) -> Self:
         (sent,) = persist(held(index), doing="sending the fitted rows to the workers")
         return cls([sent], [len(index)], index.name)
 
@@ -111,11 +109,7 @@ class Shards:
         self, queries: Floats | Blocks | None, k: int, finish: Finish, table: Any,
         kinds: tuple[Kind, ...], n_jobs: int | None,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Return arrays that `finish` makes of the k nearest rows of queries.
-
-        The queries are the fitted rows when None, and none is then its own neighbour. Lazy Dask
-        arrays, unless the queries are in memory.
-        """
+        """Answer as :meth:`SearchIndex.answer` does, lazily unless the queries are in memory."""
         if not self.reachable:
             raise ClusterError(
                 "The fitted rows were on a Dask cluster whose client is closed or restarted; make "

@@ -1,9 +1,7 @@
 """The search as a scikit-learn estimator."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,18 +16,8 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics.combined import Metric
-from cayleyklein.neighbors.algorithms import ALGORITHMS, Algorithm
-from cayleyklein.neighbors.dask_shards import LEAST_ROWS, Shards
-from cayleyklein.neighbors.search import (
-    PAIR_BYTES,
-    Ranked,
-    SearchIndex,
-    as_metric,
-    checked_queries,
-    number_of_neighbors,
-)
-from cayleyklein.neighbors.space import refuse_outside
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors import algorithms, dask_shards, search, space
 
 OutsideQueries = Literal["extend", "raise"]
 
@@ -38,27 +26,27 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
     """Methods of every estimator that finds neighbours, on the index that `_row_index` returns."""
 
     n_neighbors: int | str
-    algorithm: Algorithm
+    algorithm: algorithms.Algorithm
     outside: OutsideQueries
     n_jobs: int | None
     radius: float = 1.0
     metric_: Metric
     n_samples_fit_: int
-    _searcher: SearchIndex | Shards
+    _searcher: search.SearchIndex | dask_shards.Shards
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "algorithm": [StrOptions(set(algorithms.ALGORITHMS))],
         "outside": [StrOptions(set(get_args(OutsideQueries)))],
     }
 
-    def _row_index(self) -> SearchIndex | Shards:
+    def _row_index(self) -> search.SearchIndex | dask_shards.Shards:
         check_is_fitted(self, "metric_")
         return self._searcher
 
-    def _rows_in_memory(self) -> SearchIndex:
+    def _rows_in_memory(self) -> search.SearchIndex:
         """Return the index of all fitted rows; raise where they are on a cluster."""
         index = self._row_index()
-        if isinstance(index, Shards):
+        if isinstance(index, dask_shards.Shards):
             raise InvalidInputError(
                 "This estimator is fitted on a Dask collection, whose rows stay on the cluster; "
                 "it offers kneighbors and predictions only. Keep metric_, and fit on rows in "
@@ -67,7 +55,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
         return index
 
     def __getstate__(self) -> Any:
-        if isinstance(getattr(self, "_searcher", None), Shards):
+        if isinstance(getattr(self, "_searcher", None), dask_shards.Shards):
             self._rows_in_memory()  # refuses: shards do not leave their cluster
         return super().__getstate__()
 
@@ -99,11 +87,11 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
         >>> search.kneighbors([[0.9]])
         (array([[0.1, 0.9]]), array([[1, 0]]))
         """
-        k = number_of_neighbors(self, n_neighbors, own=X is None)
-        index, queries = self._row_index(), checked_queries(self, X)
+        k = search.number_of_neighbors(self, n_neighbors, own=X is None)
+        index, queries = self._row_index(), search.checked_queries(self, X)
         if isinstance(queries, np.ndarray):
             check_memory(
-                PAIR_BYTES * len(queries) * k,
+                search.PAIR_BYTES * len(queries) * k,
                 f"{k:,} neighbours of each of {len(queries):,} rows",
                 "Ask for some rows at a time, or for fewer neighbours.",
             )
@@ -222,7 +210,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
                 "X is a Dask collection, which must be in memory here; pass X.compute(), or ask "
                 "kneighbors or for predictions, whose answers are lazy."
             )
-        queries = checked_queries(self, X)
+        queries = search.checked_queries(self, X)
         return queries if isinstance(queries, np.ndarray) else self._rows_in_memory().X
 
 
@@ -289,7 +277,7 @@ class CurvedNeighbors(NeighborMethods):
         *,
         metric: Metric | None = None,
         radius: float = 1.0,
-        algorithm: Algorithm = "auto",
+        algorithm: algorithms.Algorithm = "auto",
         outside: OutsideQueries = "extend",
         n_jobs: int | None = None,
     ) -> None:
@@ -301,7 +289,7 @@ class CurvedNeighbors(NeighborMethods):
         self.n_jobs = n_jobs
 
     @restore_on_error
-    def fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Index the rows among which neighbours are searched.
 
         Parameters
@@ -313,15 +301,15 @@ class CurvedNeighbors(NeighborMethods):
         check_parameters(self)
         if is_dask(X):
             check_columns(self, X, reset=True)
-            blocks = row_blocks(X, least_rows=LEAST_ROWS)
-            metric = as_metric(self.metric, blocks.n_columns)
-            return self._take(Shards.build(blocks, metric, self.algorithm), metric)
+            blocks = row_blocks(X, least_rows=dask_shards.LEAST_ROWS)
+            metric = search.as_metric(self.metric, blocks.n_columns)
+            return self._take(dask_shards.Shards.build(blocks, metric, self.algorithm), metric)
         rows = check_data(self, X, order="C")
-        metric = as_metric(self.metric, rows.shape[1])
-        return self._take(SearchIndex(rows, metric, self.algorithm), metric)
+        metric = search.as_metric(self.metric, rows.shape[1])
+        return self._take(search.SearchIndex(rows, metric, self.algorithm), metric)
 
     @restore_on_error
-    def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
+    def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Add rows after the fitted ones, whose row numbers stay.
 
         Examples
@@ -335,22 +323,22 @@ class CurvedNeighbors(NeighborMethods):
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
         added, before = check_data(self, X, order="C", reset=False), self._rows_in_memory()
-        refuse_outside(self.metric_.contains(added))
+        space.refuse_outside(self.metric_.contains(added))
         rows = np.concatenate([before.X, added])
-        return self._take(SearchIndex(rows, self.metric_, self.algorithm), self.metric_)
+        return self._take(search.SearchIndex(rows, self.metric_, self.algorithm), self.metric_)
 
-    def _take(self, index: SearchIndex | Shards, metric: Metric) -> CurvedNeighbors:
+    def _take(self, index: search.SearchIndex | dask_shards.Shards, metric: Metric) -> Self:
         self._searcher, self.metric_, self.n_samples_fit_ = index, metric, len(index)
         self.algorithm_used_ = index.name
         return self
 
 
-def distances_and_rows(found: Ranked, table: None, first: int | None) -> tuple[Floats, Ints]:
+def distances_and_rows(found: search.Ranked, table: None, first: int | None) -> tuple[Floats, Ints]:
     return found.distances, found.rows
 
 
 def refuse_growth(estimator: Any, X: object) -> None:
-    if is_dask(X) or isinstance(getattr(estimator, "_searcher", None), Shards):
+    if is_dask(X) or isinstance(getattr(estimator, "_searcher", None), dask_shards.Shards):
         raise InvalidInputError(
             "partial_fit adds rows in memory to rows in memory; fit Dask collections again, as one "
             "made by dask.array.concatenate."

@@ -72,7 +72,8 @@ class TreeSearch:
         if self.tree is None or not longest_square(q) < HUGE:
             nothing = np.full((len(q), k), -1, dtype=np.intp)
             return nothing, np.full(len(q), -np.inf)
-        near, found = self.tree.query(q, np.arange(1, k + 1), workers=threads_of(pool))
+        workers = 1 if pool is None else pool._max_workers
+        near, found = self.tree.query(q, np.arange(1, k + 1), workers=workers)
         last, blur = near[:, -1], self._blur(queries) + self.blur
         with np.errstate(over="ignore", invalid="ignore"):  # nan, which certifies nothing
             # a row nearer than `last` is no longer than ‖q‖ + last
@@ -100,10 +101,6 @@ def centred(v: Floats) -> tuple[Floats, Floats]:
 def longest_square(y: Floats) -> float:
     with np.errstate(over="ignore"):
         return float(np.einsum("ij,ij->i", y, y).max(initial=0.0))
-
-
-def threads_of(pool: Pool) -> int:
-    return 1 if pool is None else pool._max_workers
 
 
 def even_rows(n: int, most: int) -> Ints:

@@ -7,8 +7,6 @@ the engine rounded. Where they are not, it is asked for more, and in the end all
 An index may be all rows, or one shard of rows that are spread over workers (`dask_shards`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -24,8 +22,7 @@ from cayleyklein._typing import AnyFloats, Bools, Complexes, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.neighbors.algorithms import Algorithm, build_engine
 from cayleyklein.neighbors.bounds import ChordBounds, OutsideRuler, PairwiseRuler, ProductRuler
 from cayleyklein.neighbors.space import EXTEND, ChordRows, ChordSpace, Pool, refuse_outside
@@ -128,7 +125,7 @@ class SearchIndex:
         return Ranked(values, rows, queries.inside)
 
     def answer(
-        self, queries: Floats | Blocks | None, k: int, finish: Finish, table: Any,
+        self, queries: "Floats | Blocks | None", k: int, finish: Finish, table: Any,
         kinds: tuple[Kind, ...], n_jobs: int | None,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return arrays that `finish` makes of the k nearest rows of queries.
@@ -265,7 +262,7 @@ def number_of_neighbors(estimator: Any, k: Any = None, *, own: bool = False) -> 
     return int(k)
 
 
-def checked_queries(estimator: Any, X: Any) -> Floats | Blocks | None:
+def checked_queries(estimator: Any, X: Any) -> "Floats | Blocks | None":
     """Check queries of a fitted estimator: rows, a Dask collection, or None for the fitted rows."""
     if X is None:
         return None

@@ -20,8 +20,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import lifts
-from cayleyklein.metrics import CurvedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 CLOSE = 1e-3  # length of v_p - v_q, relative to the terms of v, under which it loses digits

@@ -14,8 +14,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS
 from cayleyklein.geometry.charts import EMBEDDED, refuse_chart
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import outlines, shapes
-from cayleyklein.plotting.views import CHART_TITLES, EUCLIDEAN, Canvas, ChartView
+from cayleyklein.plotting import outlines, shapes, views
 
 # after the Euclidean and Klein's, for K = 0, K > 0 and K < 0
 USUAL_CHARTS = ((), ("conformal", "sphere"), ("conformal", "half_space", "hemisphere"))
@@ -140,12 +139,12 @@ class ChartDisplay:
         """
         _check_plane(diagram)
         sign = int(np.sign(diagram.metric.curvature))
-        usual = (EUCLIDEAN, "klein", *USUAL_CHARTS[sign])
+        usual = (views.EUCLIDEAN, "klein", *USUAL_CHARTS[sign])
         names = usual if charts is None else checks.as_texts(charts, "charts")
         checks.expect(len(names) > 0, "charts", charts, "a list of names")
         for name in names:
-            checks.as_choice(name, "charts", (EUCLIDEAN, *CHARTS))
-            if name != EUCLIDEAN:
+            checks.as_choice(name, "charts", (views.EUCLIDEAN, *CHARTS))
+            if name != views.EUCLIDEAN:
                 refuse_chart(name, sign)
         if sign > 0:  # 10⁴ radii of the sphere
             metric = diagram.metric
@@ -176,7 +175,7 @@ class ChartDisplay:
 def _draw_chart(
     ax: shapes.Axes, diagram: CayleyKleinVoronoi, chart: str, options: dict[str, Any]
 ) -> None:
-    view = ChartView(diagram.metric, chart, CAMERA if chart in EMBEDDED else None)
+    view = views.ChartView(diagram.metric, chart, CAMERA if chart in EMBEDDED else None)
     ends = np.concatenate([view.to_screen(view.rim()), view.to_screen(view.outline(99))])
     if chart in ("half_space", "hyperboloid") or not len(ends):
         low, high = outlines.bounds_of(view.to_screen(diagram.points))
@@ -185,15 +184,15 @@ def _draw_chart(
         bounds[0, 1] = 0.0 if chart == "half_space" else bounds[0, 1]
     else:
         bounds = outlines.bounds_of(ends)
-    edges, others = Canvas(view), Canvas(view)
+    edges, others = views.Canvas(view), views.Canvas(view)
     edges.segments(*np.moveaxis(diagram.ridge_segments()[1], 1, 0), shapes.BLUE, shapes.EDGE_WIDTH)
     others.rim(shapes.DOMAIN_WIDTH if view.sign < 0 else shapes.EDGE_WIDTH)  # the conic is thick
     others.marks(diagram.points, "ink", 2.2)
     for canvas, look in ((edges, options), (others, {})):
         for shape in canvas.shapes():
             shapes.draw_shape(ax, shape, **look)
-    letter = {EUCLIDEAN: "x", "klein": "w"}.get(chart, "y")
-    title = CHART_TITLES.get(chart, (chart,) * 3)[view.sign + 1]
+    letter = {views.EUCLIDEAN: "x", "klein": "w"}.get(chart, "y")
+    title = views.CHART_TITLES.get(chart, (chart,) * 3)[view.sign + 1]
     shapes.finish_axes(ax, bounds, (f"${letter}_1$", f"${letter}_2$"), title=title)
     if chart in EMBEDDED:
         ax.set_axis_off()  # a projection has no coordinates

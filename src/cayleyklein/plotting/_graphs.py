@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, expect
 from cayleyklein.curvature import CurvatureEstimate
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import Metric
 from cayleyklein.plotting import outlines, shapes
 
 SCORES = {"numbers": "R² of each row by the others", "labels": "accuracy, each row by the others"}

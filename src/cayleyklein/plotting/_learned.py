@@ -15,13 +15,11 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.diagrams import domains as boxes
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import Ellipsoid
-from cayleyklein.geometry.space import refuse_at
+from cayleyklein.geometry import Ellipsoid, space
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
-from cayleyklein.plotting import outlines, shapes
-from cayleyklein.plotting._plane import BallDisplay
+from cayleyklein.plotting import _plane, outlines, shapes
 
 EDGE_POINTS, EDGE_COLOR = 64, "0.6"  # of the edges of a map
 BEHIND = 0.2  # opacity of the far side of a globe
@@ -149,7 +147,7 @@ class MetricDisplay(shapes.PlaneDisplay):
     """
 
     metric: Metric  #: A metric of the plane.
-    balls: BallDisplay  #: Balls of one radius.
+    balls: _plane.BallDisplay  #: Balls of one radius.
     X: Floats | None = None  #: Rows of data, shape (n, 2).
     y: AnyArray | None = None  #: Their labels, shape (n,).
     names: Sequence[str] = shapes.NAMES  #: Labels of the two axes.
@@ -194,7 +192,7 @@ class MetricDisplay(shapes.PlaneDisplay):
         shown = None if rows is None else section.project(rows)
         centers, size = outlines.ball_lattice(plane, shown, checks.as_count(lattice, "lattice"))
         size = size if radius is None else checks.as_real(radius, "radius")
-        balls = BallDisplay.from_metric(plane, centers, size)
+        balls = _plane.BallDisplay.from_metric(plane, centers, size)
         return cls(metric=plane, balls=balls, X=shown, y=classes, names=section.names)
 
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
@@ -270,7 +268,7 @@ class MapDisplay(shapes.PlaneDisplay):
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
         said = f"edges must hold row numbers from 0 to {n - 1}, but does not"
-        refuse_at(~np.isin(pairs, np.arange(n)), said, ".")
+        space.refuse_at(~np.isin(pairs, np.arange(n)), said, ".")
         K, metric = estimator.curvature_, estimator.metric_
         place = estimator.embedding_ if estimator.sphere_ is None else estimator.sphere_
         t = np.linspace(0, 1, EDGE_POINTS)[:, None]

@@ -13,8 +13,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections, space
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.plotting import outlines, shapes
 
 

@@ -11,8 +11,7 @@ from cayleyklein._typing import Floats
 from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.metrics import CurvedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric, first_term, terms_of
+from cayleyklein.metrics import CurvedMetric, ProductMetric, combined
 from cayleyklein.plotting import outlines, shapes
 from cayleyklein.plotting._plane import BallDisplay
 from cayleyklein.plotting.shapes import Shape, chain, number
@@ -27,7 +26,7 @@ MOST_CELLS = 2000  # a picture of more cells would be large, and grey
 
 
 def notebook_card(thing: Any) -> str:
-    if isinstance(thing, Metric):
+    if isinstance(thing, combined.Metric):
         return html_card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
         return html_card("CayleyKleinVoronoi", *_diagram_card(thing))
@@ -75,8 +74,8 @@ def html_card(title: str, facts: Facts, drawn: str, caption: str, more: str = ""
     )
 
 
-def metric_facts(metric: Metric) -> Facts:
-    facts, terms = [("geometry", metric.geometry)], terms_of(metric)
+def metric_facts(metric: combined.Metric) -> Facts:
+    facts, terms = [("geometry", metric.geometry)], combined.terms_of(metric)
     for i, (part, weight) in enumerate(terms):
         name, kind = f"{weight:.3g} ×", f"{part.geometry}, K = {number(part.curvature)}"
         if isinstance(metric, CurvedMetric):
@@ -122,8 +121,8 @@ def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
     return shapes.document(width, row * len(parts), title, "".join(parts))
 
 
-def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
-    first, plane = first_term(metric), metric
+def metric_picture(metric: combined.Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
+    first, plane = combined.first_term(metric), metric
     try:
         if metric.dimension == 2 and np.linalg.cond(first.factor) < 4:  # the ratio of its axes
             one, two = ("x₁", "x₂") if names is None else names
@@ -143,7 +142,7 @@ def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[
 
 
 def _balls_on(
-    plane: Metric, size: int, where: str, window: Floats | None = None
+    plane: combined.Metric, size: int, where: str, window: Floats | None = None
 ) -> tuple[str, str, Floats]:  # the picture, its caption and its corners
     centers, radius = outlines.ball_lattice(plane, window, LATTICE)
     edges = outlines.edges_of(outlines.domains_of(plane), 4 * OUTLINE_POINTS)

@@ -19,8 +19,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_points, expect, refuse_huge
 from cayleyklein.diagrams import domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections, metric_tensor
-from cayleyklein.geometry.lifts import cosine, sine
+from cayleyklein.geometry import Ellipsoid, Hyperplane, lifts, line_intersections, metric_tensor
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term
 from cayleyklein.plotting.shapes import unit_circle
@@ -199,7 +198,7 @@ def spheres(metric: CurvedMetric, centers: Floats, radius: Any, n: int) -> Float
     C = np.linalg.cholesky(metric_tensor(centers, metric))
     u = unit_circle(n) @ np.linalg.inv(C) @ metric.factor.T
     slope = K * np.sum(z * u, axis=-1, keepdims=True) / (1 + K * np.sum(z * z, axis=-1))[..., None]
-    c, s = (f(np.reshape(radius, (-1, 1, 1)), K) for f in (cosine, sine))
+    c, s = (f(np.reshape(radius, (-1, 1, 1)), K) for f in (lifts.cosine, lifts.sine))
     height = np.where(c > s * slope, c - s * slope, np.nan)
     shift = (c * z + s * (u - slope * z)) / height @ metric.inverse_factor.T
     return np.asarray(metric.center + shift)

@@ -13,14 +13,11 @@ from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors.algorithms import Algorithm
-from cayleyklein.neighbors.estimator import OutsideQueries
-from cayleyklein.prediction.predictor import NeighborPredictor
-from cayleyklein.prediction.tasks import LabelPredictor
-from cayleyklein.prediction.votes import VOTE_KINDS, Weights
+from cayleyklein.neighbors import algorithms, estimator
+from cayleyklein.prediction import predictor, tasks, votes
 
 
-class CurvedKNeighborsClassifier(LabelPredictor, NeighborPredictor):
+class CurvedKNeighborsClassifier(tasks.LabelPredictor, predictor.NeighborPredictor):
     """Learn a curved metric from labelled rows, and classify by the nearest ones.
 
     Columns need no scaling: the learner standardises them by itself.
@@ -79,16 +76,16 @@ default="auto"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [StrOptions({"local", *VOTE_KINDS}), callable],
+        "weights": [StrOptions({"local", *votes.VOTE_KINDS}), callable],
     }
 
     def __init__(
         self, n_neighbors: int | str = "auto", *, geometry: str = "auto",
         learner: BaseEstimator | None = None,
         metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        weights: Weights = "local", class_weight: dict[Any, float] | str | None = None,
-        subsample: int | float | str | None = "auto", algorithm: Algorithm = "auto",
-        outside: OutsideQueries = "extend", random_state: Any = None,
+        weights: votes.Weights = "local", class_weight: dict[Any, float] | str | None = None,
+        subsample: int | float | str | None = "auto", algorithm: algorithms.Algorithm = "auto",
+        outside: estimator.OutsideQueries = "extend", random_state: Any = None,
         callback: Callable[[Progress], bool | None] | None = None, verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip

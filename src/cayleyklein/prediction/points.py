@@ -16,7 +16,7 @@ from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.learning.rows import distinct_rows
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import CHUNK, Ranked, SearchIndex, slices
 

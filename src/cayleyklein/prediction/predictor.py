@@ -13,8 +13,7 @@ from cayleyklein._estimators import check_parameters, few_threads, restore_on_er
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.neighbors import search
 from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth

@@ -11,14 +11,11 @@ from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats
 from cayleyklein.learning.descent import Progress
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors.algorithms import Algorithm
-from cayleyklein.neighbors.estimator import OutsideQueries
-from cayleyklein.prediction.predictor import NeighborPredictor
-from cayleyklein.prediction.tasks import NumberPredictor
-from cayleyklein.prediction.votes import VOTE_KINDS, Weights
+from cayleyklein.neighbors import algorithms, estimator
+from cayleyklein.prediction import predictor, tasks, votes
 
 
-class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
+class CurvedKNeighborsRegressor(tasks.NumberPredictor, predictor.NeighborPredictor):
     """Learn a curved metric from rows with targets, and predict by the nearest ones.
 
     Columns need no scaling: the learner standardises them by itself.
@@ -62,15 +59,15 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [StrOptions(set(VOTE_KINDS)), callable],
+        "weights": [StrOptions(set(votes.VOTE_KINDS)), callable],
     }
 
     def __init__(
         self, n_neighbors: int | str = "auto", *, geometry: str = "auto",
         learner: BaseEstimator | None = None,
         metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        weights: Weights = "linear", subsample: int | float | str | None = "auto",
-        algorithm: Algorithm = "auto", outside: OutsideQueries = "extend",
+        weights: votes.Weights = "linear", subsample: int | float | str | None = "auto",
+        algorithm: algorithms.Algorithm = "auto", outside: estimator.OutsideQueries = "extend",
         random_state: Any = None, callback: Callable[[Progress], bool | None] | None = None,
         verbose: bool = False, n_jobs: int | None = None,
     ) -> None:  # fmt: skip

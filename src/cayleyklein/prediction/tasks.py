@@ -21,17 +21,13 @@ from cayleyklein._distributed import RowBlocks, in_memory
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import lmnn, mlkr
 from cayleyklein.learning.learner import LEARN_FROM, RowLearner
-from cayleyklein.learning.lmnn import LABEL_GEOMETRIES, CurvedLMNN
-from cayleyklein.learning.mlkr import NUMBER_GEOMETRIES, CurvedMLKR
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric
-from cayleyklein.neighbors import search
-from cayleyklein.neighbors.dask_shards import LEAST_ROWS
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
+from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.prediction import votes
 from cayleyklein.selection import procedure, scores
-from cayleyklein.selection.procedure import Selection
 
 LEARNING = ("subsample", "random_state", "callback", "verbose")  # parameters that the learner gets
 WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
@@ -102,7 +98,7 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
                     f"{name} has no effect when a {source} is given; {advice}. "
                     f"Got {name}={value!r}."
                 )
-        how = {"numeric": self._numeric, "block_rows": LEAST_ROWS, **how}
+        how = {"numeric": self._numeric, "block_rows": dask_shards.LEAST_ROWS, **how}
         given = GivenRows.read(self, X, y, sample_weight, **how)
         return with_class_weights(given, getattr(self, "class_weight", None))
 
@@ -130,10 +126,10 @@ class LabelPredictor(Predicting, ClassifierMixin):
     """Mixin of the classifiers."""
 
     classes_: AnyArray
-    _numeric, _learner_kind, _usual_neighbors = False, CurvedLMNN, scores.LABEL_NEIGHBORS
+    _numeric, _learner_kind, _usual_neighbors = False, lmnn.CurvedLMNN, scores.LABEL_NEIGHBORS
     _scorer = scores.LabelScores(votes.held_out_probabilities)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "geometry": [StrOptions({"auto", *LABEL_GEOMETRIES})],
+        "geometry": [StrOptions({"auto", *lmnn.LABEL_GEOMETRIES})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
@@ -155,10 +151,10 @@ class LabelPredictor(Predicting, ClassifierMixin):
 class NumberPredictor(Predicting, RegressorMixin):
     """Mixin of the regressors."""
 
-    _numeric, _learner_kind, _usual_neighbors = True, CurvedMLKR, scores.NUMBER_NEIGHBORS
+    _numeric, _learner_kind, _usual_neighbors = True, mlkr.CurvedMLKR, scores.NUMBER_NEIGHBORS
     _scorer = scores.NumberScores(votes.held_out_means, votes.best_left_out)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "geometry": [StrOptions({"auto", *NUMBER_GEOMETRIES})],
+        "geometry": [StrOptions({"auto", *mlkr.NUMBER_GEOMETRIES})],
     }
 
     def _shaped(self, found: Any) -> Any:
@@ -197,7 +193,7 @@ def with_class_weights(given: GivenRows, class_weight: Any) -> GivenRows:
 
 def obtain_metric(
     estimator: Any, given: GivenRows, select: bool = True, **changed: Any
-) -> tuple[Metric, Any, Selection | None]:
+) -> tuple[Metric, Any, procedure.Selection | None]:
     """Return the metric of an estimator, the fitted learner, and what was chosen.
 
     The learner has the estimator's parameters, but for those `changed`; its geometry is "product"
@@ -229,7 +225,7 @@ def obtain_metric(
             chosen = procedure.select(geometry, learner, rows, estimator._scorer, rng)
         else:
             metric, fits = learner._learn(rows, rng)
-            learned = Selection(learner.geometry, "learned", 0)
+            learned = procedure.Selection(learner.geometry, "learned", 0)
             chosen = procedure.Chosen(metric, fits, learned, len(rows))
     if chosen.metric.domain and given.always is None and not isinstance(given.X, RowBlocks):
         beyond = ~chosen.metric.contains(given.X)  # of a metric learned from a sample

@@ -11,7 +11,6 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning import descent, starts
-from cayleyklein.learning.descent import Fits, Recipe, Report
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows, distinct_rows
 from cayleyklein.metrics import CurvedMetric
@@ -125,7 +124,7 @@ class Chosen:
     """A metric for rows as they were given, the fits behind it, and how it was chosen."""
 
     metric: Any
-    fits: Fits
+    fits: descent.Fits
     selection: Selection
     n_learned: int
 
@@ -203,9 +202,9 @@ def choose_metric(
 
 
 def grow(
-    rows: TrainingRows, held_out: TrainingRows, order: Ints, parts: tuple[Recipe, ...],
-    scorer: Scorer, rng: np.random.Generator, report: Report | None,
-) -> tuple[Fits, Floats, tuple[Stage, ...]]:  # fmt: skip
+    rows: TrainingRows, held_out: TrainingRows, order: Ints, parts: tuple[descent.Recipe, ...],
+    scorer: Scorer, rng: np.random.Generator, report: descent.Report | None,
+) -> tuple[descent.Fits, Floats, tuple[Stage, ...]]:  # fmt: skip
     """Learn from a sample that doubles, one more pass each time, until held-out rows gain nothing.
 
     Samples are beginnings of an `order`. The first `NEIGHBOR_ROWS` of it are the neighbours of
@@ -241,7 +240,7 @@ def grow(
 
 
 def product_scores(
-    rows: TrainingRows, fits: Fits, near: TrainingRows, held_out: TrainingRows,
+    rows: TrainingRows, fits: descent.Fits, near: TrainingRows, held_out: TrainingRows,
     scorer: Scorer,
 ) -> Floats:  # fmt: skip
     """Return the scores of a product, learned from rows, for held-out rows among those near."""

@@ -14,9 +14,7 @@ from cayleyklein import _estimators as estimators
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, require
-from cayleyklein.columns.encoder import TableEncoder
-from cayleyklein.columns.entrance import query_rows
-from cayleyklein.columns.uses import as_table
+from cayleyklein.columns import encoder, entrance, uses
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning.rows import distinct_rows
@@ -73,7 +71,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
     _texts: ClassVar = TABLE_TEXTS
     _neighbors: ClassVar[Any]  # what predicts from encoded rows
     _kernel: ClassVar[Any]
-    encoder_: TableEncoder
+    encoder_: encoder.TableEncoder
     metric_: Any
     classes_: AnyArray
 
@@ -101,7 +99,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; only their ratios count.
         """
-        index = np.asarray(as_table(X).index)
+        index = np.asarray(uses.as_table(X).index)
         auto = isinstance(self.n_neighbors, str) and self.n_neighbors == "auto"
         if not auto and (k := as_count(self.n_neighbors, "n_neighbors")) >= len(index):
             n_others = len(index) - 1
@@ -110,7 +108,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
         estimator = self._estimator(len(index))
         target = self._as_target(estimators.check_lengths(self, index, y))
         how: Any = {"max_categories": self.max_categories, "kinds": self.kinds, "drop": self.drop}
-        estimator._encoding = TableEncoder(**how)
+        estimator._encoding = encoder.TableEncoder(**how)
         estimator.fit(X, target, sample_weight)
         learner, selection = getattr(estimator, "learner_", None), estimator.selection_
         parts = terms_of(estimator.metric_)
@@ -207,7 +205,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
         pandas, estimator = require("pandas", "cli"), self._fitted(X)
         fitted, rows = (
             pandas.util.hash_pandas_object(pandas.DataFrame(X + 0.0), index=False)
-            for X in (estimator._given.places, query_rows(estimator, X))
+            for X in (estimator._given.places, entrance.query_rows(estimator, X))
         )
         return int(rows.isin(fitted).sum())
 

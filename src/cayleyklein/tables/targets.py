@@ -8,9 +8,8 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray
 from cayleyklein._validation import as_choice, as_text, require
+from cayleyklein.columns import formats, uses
 from cayleyklein.columns.cells import CellFormat, as_words
-from cayleyklein.columns.formats import find_formats, quantities
-from cayleyklein.columns.uses import as_table, check_name
 from cayleyklein.exceptions import InvalidInputError
 
 TASKS = ("auto", "class", "number")
@@ -28,7 +27,7 @@ class TargetColumn(NamedTuple):
     @classmethod
     def find(cls, table: Any, name: str, task: str = "auto") -> "TargetColumn":
         """Recognise the task: numbers are a quantity, unless there are few or they are codes."""
-        check_name(as_text(name, "target"), table)
+        uses.check_name(as_text(name, "target"), table)
         words = as_words(table[name].dropna())
         if as_choice(task, "task", TASKS) == "auto":
             task = "number" if _is_quantity(words, name) else "class"
@@ -39,14 +38,14 @@ class TargetColumn(NamedTuple):
             return cls(name, task)
         with warnings.catch_warnings():  # the format says what was guessed
             warnings.simplefilter("ignore")
-            cells = find_formats(table[[name]], {name: "number"})[name]
+            cells = formats.find_formats(table[[name]], {name: "number"})[name]
             if "decimal comma" in cells.guess:  # the other columns may tell
-                cells = find_formats(table, {name: "number"})[name]
+                cells = formats.find_formats(table, {name: "number"})[name]
         return cls(name, task, cells)
 
     def split(self, table: Any) -> tuple[Any, AnyArray, int]:
         """Return the other columns of the rows with a target, the targets, and the rows without."""
-        check_name(self.name, table)
+        uses.check_name(self.name, table)
         if self.task == "number":
             target: AnyArray = self.cells.floats(table[self.name])
             known = ~np.isnan(target)
@@ -63,7 +62,7 @@ class TargetColumn(NamedTuple):
 
 def _is_quantity(words: Any, name: str) -> bool:
     """Say whether numbers are no classes: more than ten that do not just count the classes."""
-    kind, numbers = quantities(words)
+    kind, numbers = formats.quantities(words)
     if len(numbers) <= FEW_CLASSES:
         return False
     if kind == "date":
@@ -102,5 +101,5 @@ def split_target(table: Any, target: str, *, task: str = "class") -> tuple[Any, 
     >>> split_target(table, "kind")[1:], split_target(table, "kind", task="number")[1:]
     ((array(['1', '2'], dtype=object), 1), (array([1., 2.]), 1))
     """
-    table = as_table(table)
+    table = uses.as_table(table)
     return TargetColumn.find(table, target, task).split(table)

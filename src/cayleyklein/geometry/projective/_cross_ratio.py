@@ -23,13 +23,9 @@ from scipy.spatial import ConvexHull, QhullError
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, AnyFloats, Bools, Complexes, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._balls import ConvexBody, check_inside, unit_rays
-from cayleyklein.geometry.distances import norms
-from cayleyklein.geometry.frozen import Frozen, read_only
+from cayleyklein.geometry import _balls, distances, frozen, rounding, space
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.projective.angles import bilinear, homogenize
-from cayleyklein.geometry.rounding import EPSILON, binary_scale
-from cayleyklein.geometry.space import refuse_at
 
 COLLINEARITY_TOLERANCE = 1e-8  # largest distance to the line, as a part of the extent of the points
 
@@ -64,12 +60,12 @@ def cross_ratio(
     if homogeneous:
         bad = points.shape[-1] < 2 or not points.any(axis=-1).all()
         said = "A homogeneous point has at least two coordinates"
-        refuse_at(bad, said, " and is not the zero vector.")
-        points = points / binary_scale(points)
+        space.refuse_at(bad, said, " and is not the zero vector.")
+        points = points / rounding.binary_scale(points)
     unit = _minors(points, homogeneous)
     above, below = unit[..., 0, 2] * unit[..., 1, 3], unit[..., 0, 3] * unit[..., 1, 2]
     undetermined = (above == 0) & (below == 0)
-    refuse_at(undetermined, "Three of p, q, P, Q coincide", ": their cross-ratio is 0/0.")
+    space.refuse_at(undetermined, "Three of p, q, P, Q coincide", ": their cross-ratio is 0/0.")
     ratio = np.full(above.shape, np.inf, dtype=above.dtype)
     np.divide(above, below, out=ratio, where=below != 0)
     return ratio.astype(_result_dtype(p, q, P, Q), copy=False)[()]
@@ -89,17 +85,17 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     matrix = checks.as_finite_array(H, "H")
     square = matrix.ndim == 2 and 1 < len(matrix) == matrix.shape[1]
     checks.expect(square, "H of shape", matrix.shape, "(d+1)×(d+1) with d ≥ 1")
-    matrix = matrix / binary_scale(matrix.ravel())
+    matrix = matrix / rounding.binary_scale(matrix.ravel())
     # Only exactly: a translation by 1e9 is as good a collineation as one by 1.
     if np.linalg.slogdet(matrix)[0] == 0:
         raise InvalidInputError("H must be invertible, but its determinant is 0.")
     vectors = homogenize(_as_points(points, "points", len(matrix) - 1))
-    vectors = vectors / binary_scale(vectors)
+    vectors = vectors / rounding.binary_scale(vectors)
     images = vectors @ matrix.T
     w = images[..., -1:]
-    infinite = np.abs(w) <= 4 * EPSILON * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
+    infinite = np.abs(w) <= 4 * rounding.EPSILON * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
     remedy = " to infinity; map homogeneous vectors (x, 1) by x @ H.T."
-    refuse_at(infinite[..., 0], "H sends points", remedy, NotRepresentableError)
+    space.refuse_at(infinite[..., 0], "H sends points", remedy, NotRepresentableError)
     with np.errstate(over="ignore"):
         moved = images[..., :-1] / w
     checks.refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
@@ -121,12 +117,12 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     """
     form, p, q = angles.form_and_pair("A", A, p=p, q=q)
     same = (p == q).all(axis=-1)
-    refuse_at(same, "p and q are the same point", "; a line needs two.")
+    space.refuse_at(same, "p and q are the same point", "; a line needs two.")
     form, p, q, unit = angles.rescale(form, p, q)
     x, _, u = angles.span(homogenize(p), homogenize(q))
     s_xx, s_xu, s_uu = bilinear(form, x, x), bilinear(form, x, u), bilinear(form, u, u)
     contained = (s_xx == 0) & (s_xu == 0) & (s_uu == 0)
-    refuse_at(contained, "The line pq lies in the absolute", ", with all its points.",
+    space.refuse_at(contained, "The line pq lies in the absolute", ", with all its points.",
               NotRepresentableError)  # fmt: skip
     root = np.sqrt(angles.discriminant(form, x, u)[0].astype(np.complex128))
     # On σx + τu the roots are (-(s_xu ± √D), s_xx) or, the same, (s_uu, -(s_xu ∓ √D)): of the two
@@ -166,7 +162,7 @@ def _minors(points: AnyArray, is_homogeneous: bool) -> AnyArray:
         i, j = np.triu_indices(points.shape[-1], 1)
         left = points[..., :, None, i] * points[..., None, :, j]
         right = points[..., :, None, j] * points[..., None, :, i]
-        noise = 4 * EPSILON * (np.abs(left) + np.abs(right))  # of multiples of one vector
+        noise = 4 * rounding.EPSILON * (np.abs(left) + np.abs(right))  # of multiples of one vector
         minors = np.where(np.abs(left - right) <= noise, 0.0, left - right)
     else:  # with w = 1 they are differences, rounded once
         minors = points[..., :, None, :] - points[..., None, :, :]
@@ -175,15 +171,15 @@ def _minors(points: AnyArray, is_homogeneous: bool) -> AnyArray:
     extent = np.asarray(extents.max(axis=-1))
     values = np.linalg.svd(points, compute_uv=False)[..., 2 if is_homogeneous else 1 :]
     off = values.max(axis=-1, initial=0.0)  # the points span more than a line
-    bad = off > COLLINEARITY_TOLERANCE * extent + 32 * EPSILON * size
-    refuse_at(bad, "The points p, q, P, Q are not collinear",
+    bad = off > COLLINEARITY_TOLERANCE * extent + 32 * rounding.EPSILON * size
+    space.refuse_at(bad, "The points p, q, P, Q are not collinear",
               f": one is {off.max():.3g} off the line of the others.")  # fmt: skip
     best = extents.argmax(axis=-1)[..., None, None, None]
-    scale = binary_scale(extent[..., None])[..., None]
+    scale = rounding.binary_scale(extent[..., None])[..., None]
     return np.asarray(np.take_along_axis(minors, best, axis=-1)[..., 0] / scale)
 
 
-class Polytope(Frozen, ConvexBody):
+class Polytope(frozen.Frozen, _balls.ConvexBody):
     """The bounded intersection of half-spaces a·x ≤ b. Immutable.
 
     Parameters
@@ -211,9 +207,9 @@ class Polytope(Frozen, ConvexBody):
         offsets = checks.as_finite_array(offsets, "offsets")
         checks.expect(offsets.shape == (len(normals),), "offsets of shape", offsets.shape,
                       f"one entry for each of the {len(normals)} normals")  # fmt: skip
-        refuse_at(~normals.any(axis=1), "normals has a zero vector", ".")
-        self._fill(normals=read_only(normals), offsets=read_only(offsets))
-        (m, d), sizes = normals.shape, norms(normals)
+        space.refuse_at(~normals.any(axis=1), "normals has a zero vector", ".")
+        self._fill(normals=frozen.read_only(normals), offsets=frozen.read_only(offsets))
+        (m, d), sizes = normals.shape, distances.norms(normals)
         with np.errstate(over="ignore"):
             a, b = normals / sizes[:, None], offsets / sizes
         checks.refuse_overflow(np.isfinite(b), "offsets / ‖normals‖", "offsets")
@@ -222,13 +218,13 @@ class Polytope(Frozen, ConvexBody):
         balanced = linprog(np.zeros(m), A_eq=a.T, b_eq=np.zeros(d), bounds=(1, None)).status == 0
         unbounded = not balanced or np.linalg.matrix_rank(a) < d
         said = f"The half-spaces of {m} normals do not bound their intersection"
-        refuse_at(unbounded, said, f" in dimension {d}.")
+        space.refuse_at(unbounded, said, f" in dimension {d}.")
         # The largest ball inside: maximise r subject to a·x + r ≤ b.
         cost = np.append(np.zeros(d), -1.0)
         ball = linprog(cost, A_ub=np.column_stack([a, np.ones(m)]), b_ub=b, bounds=(None, None))
         flat = ball.status != 0 or ball.x[-1] <= 1e-12 * max(1.0, float(np.abs(b).max()))
         said = "normals and offsets have no common inside"
-        refuse_at(flat, said, ": their intersection is empty or flat.")
+        space.refuse_at(flat, said, ": their intersection is empty or flat.")
 
     def __repr__(self) -> str:
         return f"Polytope({len(self.normals)} half-spaces, d={self.dimension})"
@@ -261,7 +257,7 @@ class Polytope(Frozen, ConvexBody):
         return np.asarray((x @ self.normals.T < self.offsets).all(axis=-1))[()]
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
-        x, u, scale = unit_rays(self, points, directions)
+        x, u, scale = _balls.unit_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
         np.divide(self.offsets - x @ self.normals.T, speed, out=times, where=speed > 0)
@@ -270,7 +266,7 @@ class Polytope(Frozen, ConvexBody):
         return found.astype(checks.float_dtype(points, directions), copy=False)[()]
 
 
-def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
+def hilbert_distance(body: _balls.ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     """Return the distances ½ log of the cross-ratio with the ends of the chord (paper §2.1).
 
     The body is a :class:`ConvexBody`: a :class:`Polytope`, an :class:`Ellipsoid`, or your own; in
@@ -281,14 +277,14 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     >>> round(float(np.exp(2 * hilbert_distance(triangle, [0.2, 0.2], [0.4, 0.4]))), 12)
     6.0
     """
-    if not isinstance(body, ConvexBody):
+    if not isinstance(body, _balls.ConvexBody):
         raise InvalidInputError(f"body must be a ConvexBody; got {type(body).__name__}.")
     d = body.dimension
     x, y = checks.broadcast_points(p=checks.as_points(p, "p", d), q=checks.as_points(q, "q", d))
-    check_inside(body, x, "p")
-    check_inside(body, y, "q")
+    _balls.check_inside(body, x, "p")
+    _balls.check_inside(body, y, "q")
     step = y - x
-    scale = binary_scale(step)  # so that no time under- or overflows
+    scale = rounding.binary_scale(step)  # so that no time under- or overflows
     same = ~step.any(axis=-1)
     direction = np.where(same[..., None], 1.0, step / scale)  # any, for a point and itself
     length = np.where(same, 0.0, scale[..., 0])

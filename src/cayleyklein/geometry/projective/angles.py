@@ -28,8 +28,7 @@ from numpy.typing import ArrayLike
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, AnyComplexes, AnyFloats, Bools, Complexes, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry.rounding import EPSILON, binary_scale, total, two_product
-from cayleyklein.geometry.space import CurvedSpace, refuse_at
+from cayleyklein.geometry import rounding, space
 
 ZERO_EIGENVALUE = 1e-12  # largest |λ| / max |λ| of an eigenvalue that counts as zero
 ISOTROPIC_BELOW = 1e-3  # |S_xx| / (|x|ᵀ|A||x|) under which u keeps its share of x: it is unstable
@@ -124,7 +123,7 @@ def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> AnyFloats:
 
 
 def metric_angle(
-    l: ArrayLike, m: ArrayLike, metric: CurvedSpace, names: tuple[str, str]
+    l: ArrayLike, m: ArrayLike, metric: space.CurvedSpace, names: tuple[str, str]
 ) -> AnyFloats:
     """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
 
@@ -137,12 +136,12 @@ def metric_angle(
     _, l, m = form_and_pair("dual", dual, homogeneous=True, **given)
 
     def move(plane: Floats) -> Floats:
-        plane = plane / binary_scale(plane)
+        plane = plane / rounding.binary_scale(plane)
         normal, offset = plane[..., :-1], plane[..., -1:]
         # n·μ + o in twice the precision: it may cancel
-        product, error = two_product(normal, np.broadcast_to(metric.center, normal.shape))
+        product, error = rounding.two_product(normal, np.broadcast_to(metric.center, normal.shape))
         high, low = np.concatenate([product, offset], -1), np.concatenate([error, 0 * offset], -1)
-        last = (float(np.sqrt(abs(K))) or 1.0) * total((high, low))[0]
+        last = (float(np.sqrt(abs(K))) or 1.0) * rounding.total((high, low))[0]
         return np.concatenate([normal @ inverse, last[..., None]], axis=-1)
 
     with checks.about(" and ".join(names)):
@@ -156,12 +155,12 @@ def _angle(form: Floats, l: Floats, m: Floats) -> Floats:
     if sizes.min() > ZERO_EIGENVALUE * sizes.max():
         bad |= parallel  # in a curved geometry they meet on the absolute
     lost = parallel & (noise > UNCERTAIN**2 * np.abs(s_ll * s_mm)) & ~bad
-    refuse_at(lost, "The angle between l and m", " is lost in the rounding of the dual, whose "
-              "entries cancel; move the origin close to the centre, or use CurvedMetric.angle.",
-              NotRepresentableError)  # fmt: skip
-    refuse_at(bad, "The hyperplanes l and m have no real angle", ": they meet on or outside the "
-              "absolute (or one of them is tangent to it). Use hyperplane_measure for the complex "
-              "measure.", NotRepresentableError)  # fmt: skip
+    space.refuse_at(lost, "The angle between l and m", " is lost in the rounding of the dual, "
+                    "whose entries cancel; move the origin close to the centre, or use "
+                    "CurvedMetric.angle.", NotRepresentableError)  # fmt: skip
+    space.refuse_at(bad, "The hyperplanes l and m have no real angle", ": they meet on or outside "
+                    "the absolute (or one of them is tangent to it). Use hyperplane_measure for "
+                    "the complex measure.", NotRepresentableError)  # fmt: skip
     return np.asarray(np.arctan2(np.sqrt(np.abs(D)), np.abs(s_lm)))
 
 
@@ -234,7 +233,7 @@ def as_form(values: ArrayLike, name: str) -> Floats:
 def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
     with checks.about("homogeneous vectors (normal, offset)"):
         vectors = checks.as_points(values, name, size)
-    refuse_at(~vectors.any(axis=-1), f"{name} has a zero vector", ".")
+    space.refuse_at(~vectors.any(axis=-1), f"{name} has a zero vector", ".")
     return vectors
 
 
@@ -262,7 +261,7 @@ def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
     terms = (np.abs(u) + np.abs(share * x)) * image  # the rounding of r counts as well
     noise = 2 * np.abs(s_xr) * (np.abs(x) * image).sum(axis=-1)
     noise += 2 * np.abs(s_xx) * terms.sum(axis=-1) + cap * np.abs(s_rr)
-    noise *= 2 * len(form) * EPSILON
+    noise *= 2 * len(form) * rounding.EPSILON
     return np.where(np.abs(value) <= noise, 0.0, value), noise
 
 
@@ -273,8 +272,8 @@ def _pencil(
     x, y, u = span(x, y)
     if same is None:  # up to a rounded factor
         rest = u - (x * u).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True) * x
-        same = np.abs(rest).max(axis=-1) <= 4 * EPSILON
-    form = form / binary_scale(form.reshape(-1))
+        same = np.abs(rest).max(axis=-1) <= 4 * rounding.EPSILON
+    form = form / rounding.binary_scale(form.reshape(-1))
     D, noise = discriminant(form, x, u)
     products = bilinear(form, x, x), bilinear(form, y, y), bilinear(form, x, y)
     return (*products, np.where(same, 0.0, D)), noise, same
@@ -285,13 +284,13 @@ def rescale(form: Floats, p: Floats, q: Floats) -> tuple[Floats, Floats, Floats,
     _, exponent = np.frexp(max(np.abs(p).max(), np.abs(q).max()))
     unit = float(np.ldexp(1.0, np.clip(exponent, -500, 500)))
     units = np.append(np.full(len(form) - 1, unit), 1.0)
-    form = form / binary_scale(form.reshape(-1)) * units * units[:, None]
-    return form / binary_scale(form.reshape(-1)), p / unit, q / unit, unit
+    form = form / rounding.binary_scale(form.reshape(-1)) * units * units[:, None]
+    return form / rounding.binary_scale(form.reshape(-1)), p / unit, q / unit, unit
 
 
 def span(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
     """Scale homogeneous vectors to order 1; return u = y - 2ⁿx too, exact where both are close."""
-    x, y = x / binary_scale(x), y / binary_scale(y)
+    x, y = x / rounding.binary_scale(x), y / rounding.binary_scale(y)
     share = (x * y).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True)
     power = np.sign(share) * np.exp2(np.rint(np.log2(np.maximum(np.abs(share), 0.125))))
     return x, y, y - np.where(np.abs(share) < 0.25, 0.0, power) * x

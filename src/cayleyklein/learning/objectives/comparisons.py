@@ -18,8 +18,7 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
-from cayleyklein.learning.objectives.search import blocks_of
+from cayleyklein.learning.objectives import lifted, search
 from cayleyklein.learning.rows import TrainingRows
 
 
@@ -64,17 +63,17 @@ class Comparisons:
         every = f"Every one of the {n} {name} is {every}"
         _report(n_bad, n, every, f"{n_bad} of {n} {name} are {some}")
 
-    def __call__(self, metric: Parameters, bends: bool = True) -> Evaluation:
-        placed = LiftedRows(self.X, metric, bends)
+    def __call__(self, metric: lifted.Parameters, bends: bool = True) -> lifted.Evaluation:
+        placed = lifted.LiftedRows(self.X, metric, bends)
         if not placed.inside:
-            return Evaluation(np.inf, None)
+            return lifted.Evaluation(np.inf, None)
         near, far = (
             placed.pairs(pairs[:, 0], pairs[:, 1:], squared=True) for pairs in (self.near, self.far)
         )
         loss, by_near, by_far, n_active = self._compare(near.value[:, 0], far.value[:, 0])
         placed.push(near, by_near[:, None])
         placed.push(far, by_far[:, None])
-        return Evaluation(loss, placed.gradient(), n_active)
+        return lifted.Evaluation(loss, placed.gradient(), n_active)
 
     def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats, int]:
         """Return the loss, its derivatives in the squared distances, and the violated number."""
@@ -86,7 +85,7 @@ class Comparisons:
         others = self.far_weights / self.far_weights.sum()
         loss, n_active = 0.0, 0
         by_near_pair, by_far_pair = np.empty_like(near), np.zeros_like(far)
-        for block in blocks_of(len(near), len(far)):
+        for block in search.blocks_of(len(near), len(far)):
             hinge, by_near, by_far = self._hinge(near[block, None], far)
             loss += float(shares[block] @ hinge @ others)
             by_near_pair[block] = shares[block] * (by_near @ others)
@@ -115,7 +114,7 @@ class ComparisonRecipe(Recipe):
     def flat(self) -> Self:
         return replace(self, geometry="flat", init="std")
 
-    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Comparisons:
+    def pose(self, rows: TrainingRows, anchors: Ints, found: lifted.Parameters) -> Comparisons:
         return self.objective
 
 
