@@ -331,3 +331,12 @@ def test_what_was_learned_survives_as_plain_arrays(columns):
         np.testing.assert_array_equal(two.feature_weights(), one.feature_weights())
         assert (two.predict(A) == one.predict(A)).all() or y is a
     np.testing.assert_allclose(two.predict_interval(A), one.predict_interval(A))
+
+
+def test_a_state_without_parts_is_refused():
+    X, y = load_iris(return_X_y=True)
+    model = CurvedKernelClassifier("columns", random_state=0).fit(X[::3], y[::3])
+    with pytest.raises(InvalidInputError, match="parts of its sum"):
+        restore_kernel(
+            CurvedKernelClassifier(), kernel_state(model) | {"weights": {}}, model._given, None
+        )

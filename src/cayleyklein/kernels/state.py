@@ -41,7 +41,8 @@ def restore_kernel(
     metric: Metric | None,
 ) -> None:  # fmt: skip
     """Give an unfitted model what another one has learned, with the same rows and metric."""
-    if set(state["weights"]) - set(sums.PARTS) or isinstance(given.X, tuple):
+    parts = set(state["weights"])
+    if not parts or parts - set(sums.PARTS) or isinstance(given.X, tuple):
         raise InvalidInputError("the parts of its sum are not known")
     ranks = machine.NormalScores(*map(tuple, state["ranks"])) if state["ranks"] else None
     seen = given if ranks is None else given.mapped(ranks.transform)
