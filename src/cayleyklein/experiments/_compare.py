@@ -114,9 +114,9 @@ class Comparison:
             sections.append(table.to_html(after=report.fit_notes(part[1]) + drawn))
         return html.page(
             f"Curved metrics on {', '.join(problem.name for problem in self.problems)}",
-            f"Prediction by the nearest neighbours of learned metrics{votes}, and by other "
-            f"methods, over {self.n_splits} random splits with {100 * self.test_size:.3g} % of the "
-            f"rows for testing.",
+            f"Prediction by kernel machines and by nearest neighbours{votes} in learned metrics, "
+            f"and by other methods, over {self.n_splits} random splits with "
+            f"{100 * self.test_size:.3g} % of the rows for testing.",
             sections, report.HOW_TO_READ, self.provenance, self.to_python(),
         )  # fmt: skip
 

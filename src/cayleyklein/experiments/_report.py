@@ -89,7 +89,8 @@ def overview(parts: Sequence[Part]) -> html.ReportTable:
     for problem, results, found in parts:
         best, equal = best_of(results)
         more = f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)" if equal else ""
-        curved = "unknown" if found is None else f"{found.verdict}, bend {found.bend:.2g}"
+        bend = "" if found is None else f"{found.bend:.2g}".replace("-", "\N{MINUS SIGN}")
+        curved = "unknown" if found is None else f"{found.verdict}, bend {bend}"
         rows.append([
             problem.name, best["title"] + more, scores.accuracy_text(best),
             interval(best["over_knn"]), "yes" if best["is_better_than_knn"] else "no", curved,
