@@ -54,9 +54,7 @@ class SharedTexts:
         rules = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
         merged = {name: rule for each in rules for name, rule in each.items()}
         if merged:
-            cls._parameter_constraints = {
-                n: r for n, r in merged.items() if n in names or not names
-            }
+            cls._parameter_constraints = {n: merged[n] for n in names or merged if n in merged}
 
 
 class CallbackSupport(SharedTexts, CallbackSupportMixin):
