@@ -59,9 +59,7 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
     while hasattr(model, "steps"):
         model = model.steps[-1][1]
     learner = getattr(model, "learner_", None)
-    geometry, alpha = getattr(learner, "geometry_", None), None
-    if geometry == "mixed":  # half and half where too few rows can be held out to choose it
-        alpha = float(model.selection_.chosen.partition("α = ")[2] or 0.5)
+    geometry, alpha = getattr(learner, "geometry_", None), getattr(learner, "alpha_", None)
     return scored | {
         "n_train": len(train), "n_test": len(test), "fit_seconds": middle - start,
         "predict_seconds": end - middle, "geometry": geometry, "alpha": alpha,

@@ -91,9 +91,26 @@ def distance_between(
     refuse_overflow(np.isfinite(flat), f"‖L({' - '.join(names)})‖", " and ".join(names))
     if K == 0:
         return flat
-    k = math.sqrt(abs(K))
     place = metric._inside if outside == "raise" else metric._place
-    (z_p, s_pp), (z_q, s_qq) = place(p, names[0]), place(q, names[1])
+    return from_places(u, *place(p, names[0]), *place(q, names[1]), K, outside, flat)
+
+
+def from_places(
+    u: Floats,
+    z_p: Floats,
+    s_pp: Floats,
+    z_q: Floats,
+    s_qq: Floats,
+    K: float,
+    outside: Outside,
+    flat: Floats | None = None,
+) -> Floats:
+    """Return the distances of points at z_p and z_q, from u = z_p - z_q and the forms S(x, x).
+
+    `flat` is ‖u‖, where it is known.
+    """
+    flat = norms(u) if flat is None else flat
+    k = math.sqrt(abs(K))
     low = np.maximum(s_pp, s_qq) < LOW_BELOW if K > 0 else np.array(outside != "modulus")
     if low.all():
         return _by_heights(K, k * flat, u, z_p, s_pp, z_q, s_qq)

@@ -7,7 +7,7 @@ A product has its parts side by side, each in units of its own nearest neighbour
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from cayleyklein.geometry import lifts
 from cayleyklein.learning import starts
 from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
 from cayleyklein.learning.rows import TrainingRows, draw_by_class
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import euclidean
 
 # Rows with a term in the loss of a pass, drawn for each. All rows stay targets and impostors. On
@@ -88,7 +88,7 @@ class Progress(NamedTuple):
         The loss at this iteration's metric, over the targets and anchors of the pass.
     n_active : int
         Violated comparisons in it, such as triplets with an active impostor; 0 for CurvedMLKR.
-    metric : CurvedMetric
+    metric : CurvedMetric or FormMetric
         For rows as they were given.
 
     Examples
@@ -106,7 +106,7 @@ class Progress(NamedTuple):
     iteration: int
     loss: float
     n_active: int
-    metric: CurvedMetric
+    metric: CurvedMetric | FormMetric
 
 
 Report = Callable[[Progress], bool]  # a true answer stops the fit
@@ -219,11 +219,48 @@ def product_of(rows: TrainingRows, fits: Fits) -> ProductMetric:
     return ProductMetric(metrics, units)
 
 
-def mixed_of(rows: TrainingRows, fits: Fits, alpha: float) -> MixedMetric:
-    """Return the paper's α d_E + (1 - α) d_H, for rows as they were given."""
-    shares = (alpha, 1 - alpha)
-    weights = [s / part_unit(rows, fit.found) for s, fit in zip(shares, fits, strict=True)]
-    return MixedMetric([rows.to_metric(fit.found) for fit in fits], weights)
+class Mixing(NamedTuple):
+    """An elliptic and a hyperbolic metric for rows as given, which make mixed ones.
+
+    The unit of each is the typical distance of a row to its nearest few.
+    """
+
+    parts: tuple[Any, ...]
+    units: tuple[float, ...]
+    fits: tuple[Any, ...]
+
+    def metric(self, alpha: float) -> MixedMetric:
+        """Return the paper's α d_E + (1 - α) d_H (§5.2)."""
+        return MixedMetric(self.parts, [alpha, 1 - alpha])
+
+    def alpha_of(self, share: float) -> float:
+        """Return the α of a mix whose elliptic part has this share in units of both parts.
+
+        share d_E/u_E + (1 - share) d_H/u_H is a multiple of it, and so the order of neighbours.
+        """
+        elliptic, hyperbolic = share / self.units[0], (1 - share) / self.units[1]
+        return elliptic / (elliptic + hyperbolic)
+
+    def balanced(self, share: float) -> MixedMetric:
+        return self.metric(self.alpha_of(share))
+
+
+class MixingChoice(NamedTuple):
+    """Shares of the elliptic part that held-out rows choose between.
+
+    They are in units of both parts, or α itself. The first one wins where the best is better by
+    less than `tie` standard errors.
+    """
+
+    shares: tuple[float, ...]
+    in_units: bool
+    tie: float = 0.5
+
+    def name(self, share: float) -> str:
+        return f"{share:g} elliptic, in units" if self.in_units else f"α = {share:g}"
+
+    def alpha(self, share: float, mixing: Mixing) -> float:
+        return mixing.alpha_of(share) if self.in_units else share
 
 
 def product_map(rows: TrainingRows, fits: Fits) -> Callable[[Floats], Floats]:

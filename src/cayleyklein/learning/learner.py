@@ -21,10 +21,12 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning import descent, starts
 from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
-from cayleyklein.metrics import CurvedMetric, Metric
+from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, combined
 from cayleyklein.neighbors.dask_shards import Blocks
 
 SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covariance, in a fit
+# Shares of the elliptic part that are tried in a mixed metric, in units of each part.
+BALANCES = descent.MixingChoice((0.5, 0.25, 0.75, 0.1, 0.9), in_units=True)
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
 ATTRIBUTES = """Attributes
 ----------
@@ -179,15 +181,7 @@ class MetricLearner(
         """Return a start that was given, for standardised rows and the geometry's K."""
         if isinstance(self.init, str):
             return None
-        metric = self.init
-        if not isinstance(metric, CurvedMetric):
-            with checks.about("init"):
-                metric = CurvedMetric(factor=metric)
-        checks.refuse_huge(metric.factor, "init")
-        if metric.dimension != len(rows.mean):
-            raise InvalidInputError(
-                f"init is for {metric.dimension} columns, but X has {len(rows.mean)}."
-            )
+        metric = self._init_metric(rows)
         if self.n_components is not None and self.n_components != len(metric.factor):
             raise InvalidInputError(
                 f"Got n_components={self.n_components}, but init has a factor of "
@@ -204,6 +198,19 @@ class MetricLearner(
                 f"its factor."
             )
         return start
+
+    def _init_metric(self, rows: TrainingRows) -> Any:
+        """Return the metric that was given as init, for the columns of X."""
+        metric = self.init
+        if not isinstance(metric, CurvedMetric | FormMetric):
+            with checks.about("init"):
+                metric = CurvedMetric(factor=metric)
+        checks.refuse_huge(metric.factor, "init")
+        if metric.dimension != len(rows.mean):
+            raise InvalidInputError(
+                f"init is for {metric.dimension} columns, but X has {len(rows.mean)}."
+            )
+        return metric
 
     def _report(self) -> descent.Report | None:
         """Return what each iteration calls; once told to stop, every later fit stops at once."""
@@ -226,11 +233,13 @@ class MetricLearner(
         return report
 
     def _keep(self, metric: Metric, fits: descent.Fits) -> None:
-        parts = [metric] if isinstance(metric, CurvedMetric) else metric.metrics
+        parts = [part for part, _ in combined.terms_of(metric)]
         self.metric_ = metric
         self.geometry_ = metric.geometry
         self.curvature_ = np.array([part.curvature for part in parts])
-        self.components_ = np.vstack([part.factor for part in parts])
+        if isinstance(metric, MixedMetric):
+            self.alpha_ = float(metric.weights[0])
+        self.components_ = np.vstack([part.factor[:, : part.dimension] for part in parts])
         self.n_iter_ = max(1, sum(fit.n_iter for fit in fits))
         self.loss_history_ = [losses for fit in fits for losses in fit.losses]
         if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in fits):
@@ -332,14 +341,16 @@ class RowLearner(MetricLearner):
         return TrainingRows.from_raw(X, drawn.target, drawn.weights, turn=turn)
 
     def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, descent.Fits]:
+        if self.geometry == "mixed":
+            mixing = self._learn_mixed(rows, rng)
+            if isinstance(self.alpha, str):
+                return mixing.balanced(0.5), mixing.fits
+            return mixing.metric(float(self.alpha)), mixing.fits
         recipes = self._recipes()
         start = self._start(rows, recipes[0])
         if start is None:
             (rows,) = starts.focus(recipes[0].init, rows)
         fits = self._descend(rows, recipes, start, rng)
-        if self.geometry == "mixed":
-            alpha = 0.5 if self.alpha == "auto" else float(self.alpha)
-            return descent.mixed_of(rows, fits, alpha), fits
         if self.geometry == "product":
             return descent.product_of(rows, fits), fits
         return rows.to_metric(fits[0].found), fits
@@ -348,8 +359,22 @@ class RowLearner(MetricLearner):
         self, rows: TrainingRows, recipes: Any, start: Parameters | None, rng: np.random.Generator
     ) -> descent.Fits:
         begun = () if start is None else (descent.Fit(recipes[0], start, [], converged=False),)
-        mixed = self.geometry == "mixed"
-        return descent.descend_parts(rows, recipes, rng, self._report(), begun, keep_all=mixed)
+        return descent.descend_parts(rows, recipes, rng, self._report(), begun)
+
+    def _learn_mixed(self, rows: TrainingRows, rng: np.random.Generator) -> descent.Mixing:
+        """Learn an elliptic and a hyperbolic metric, each by itself."""
+        recipes = self._recipes()
+        (rows,) = starts.focus(recipes[0].init, rows)
+        fits = descent.descend_parts(rows, recipes, rng, self._report(), keep_all=True)
+        metrics = tuple(rows.to_metric(fit.found) for fit in fits)
+        units = tuple(descent.part_unit(rows, fit.found) for fit in fits)
+        return descent.Mixing(metrics, units, fits)
+
+    def _mixing_choice(self) -> descent.MixingChoice:
+        """Return what held-out rows choose between in a mixed metric."""
+        if isinstance(self.alpha, str):
+            return BALANCES
+        return descent.MixingChoice((float(self.alpha),), in_units=False)
 
 
 def as_tuples(tuples: ArrayLike, name: str, size: int, d: int | None = None) -> Floats:

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._validation import warn_caller
-from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import descent, learner, starts
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
@@ -20,9 +19,6 @@ LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mix
 LABEL_PRODUCT = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
 # Default margins: of d² in flat space, of d at |K| = 1 in curved space.
 MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
-PAPER_RECIPE = {  # what solver="gradient" does, as the paper has it
-    "margin": 1.0, "init": "precision", "n_passes": 1, "max_iter": 200, "n_impostors": None,
-}  # fmt: skip
 # Evaluations of the loss in a pass, multiplications in a second, and seconds that are long.
 EVALUATIONS, RATE, LONG = 7, 2e10, 120
 
@@ -41,10 +37,12 @@ class CurvedLMNN(learner.RowLearner):
 default="product"
         "product": flat space and spheres of curvature 0.09 and 1, in units of the margin. "flat":
         classic LMNN. "learned": the curvature is a parameter, which may cross zero. "mixed": the
-        paper's α d_E + (1-α) d_H, each distance in units of its nearest neighbours.
+        paper's α d_E + (1-α) d_H, of two metrics that are learned each by itself. The paper's own
+        method is :class:`CayleyKleinLMNN`.
     alpha : float or "auto", default="auto"
-        Share α of the elliptic metric in a mixed one. "auto" is 0.5;
-        :class:`CurvedKNeighborsClassifier` chooses it on held-out rows.
+        The α of a mixed metric. "auto" gives both parts the same weight in units of their distances
+        between near neighbours; :class:`CurvedKNeighborsClassifier` chooses other weights, in these
+        units, on held-out rows.
     n_targets : int, default=3
         Target neighbours of a row.
     n_impostors : int or None, default=10
@@ -56,11 +54,8 @@ default="product"
         Share of the push term in the loss, from 0 (only pull) to 1.
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
         Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision", "pca", "lda", "flat" (flat LMNN), or with solver="gradient" "diagonal".
+        "precision", "pca", "lda", "flat" (flat LMNN).
     {n_components}
-    solver : {"lbfgs", "gradient"}, default="lbfgs"
-        "gradient" is the paper's own method, with its margin of 1, start, and all impostors, unless
-        these are given.
     max_iter : int or "auto", default="auto"
         Iterations of a pass; 5 by default.
     n_passes : int or "auto", default="auto"
@@ -83,42 +78,28 @@ default="product"
         "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
         "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "push": [Interval(Real, 0, 1, closed="both")],
-        "init": [StrOptions({"diagonal", *starts.START_NAMES}), CurvedMetric, "array-like"],
-        "solver": [StrOptions({"lbfgs", "gradient"})],
+        "init": [StrOptions(starts.START_NAMES), CurvedMetric, "array-like"],
     }
 
     def __init__(
         self, *, geometry: str = "product", alpha: float | str = "auto", n_targets: int = 3,
         n_impostors: int | None = 10, margin: float | str = "auto", push: float = 0.5,
-        init: Any = "auto", n_components: int | None = None, solver: str = "lbfgs",
+        init: Any = "auto", n_components: int | None = None,
         max_iter: int | str = "auto", n_passes: int | str = "auto",
         subsample: int | float | str | None = "auto", random_state: Any = None,
         callback: Callable[[descent.Progress], bool | None] | None = None, verbose: bool = False,
     ) -> None:  # fmt: skip
         self.geometry, self.alpha, self.margin, self.push = geometry, alpha, margin, push
         self.n_targets, self.n_impostors = n_targets, n_impostors
-        self.init, self.n_components, self.solver = init, n_components, solver
+        self.init, self.n_components = init, n_components
         self.max_iter, self.n_passes, self.subsample = max_iter, n_passes, subsample
         self.random_state, self.callback, self.verbose = random_state, callback, verbose
 
     _numeric, _part_size = False, "margin"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.solver == "gradient" and self.geometry in ("product", "mixed", "learned"):
-            raise InvalidInputError(
-                f'solver="gradient" fits one fixed geometry, "flat", "elliptic" or "hyperbolic"; '
-                f"got geometry={self.geometry!r}."
-            )
-        others = {"lbfgs": "diagonal", "gradient": "flat"}  # each is a start of the other solver
-        if isinstance(self.init, str) and self.init == others[self.solver]:
-            (other,) = others.keys() - {self.solver}
-            raise InvalidInputError(f'init="{self.init}" is a start of solver="{other}".')
-
     def _recipes(self) -> tuple[LargeMarginRecipe, ...]:
         own = ("n_targets", "n_impostors", "n_components")
         changes: dict[str, Any] = {name: getattr(self, name) for name in own}
-        changes |= PAPER_RECIPE if self.solver == "gradient" else {}
         changes |= self._given("margin", "max_iter", "n_passes", "init")
         names = ("elliptic", "hyperbolic") if self.geometry == "mixed" else (self.geometry,)
         product = self.geometry == "product"
@@ -130,29 +111,21 @@ default="product"
 
     def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         drawn = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
-        d, paper = given.n_columns, self.solver == "gradient"
-        self._check_columns(d if paper else len(drawn.target), d)
-        rows = self._labelled_rows(drawn, turn=not paper)
-        assert given.classes is not None
-        sizes = np.bincount(rows.labels)  # shorter where the last classes weigh nothing
-        few = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
-        if len(few):
-            warn_caller(
-                f"Classes {given.classes[few].tolist()} have fewer than {self.n_targets + 1} "
-                f"distinct rows, so that their rows have fewer than n_targets={self.n_targets} "
-                f"others of their class to be drawn to. They are learned from as they are."
-            )
+        d = given.n_columns
+        self._check_columns(len(drawn.target), d)
+        rows = self._labelled_rows(drawn, turn=True)
+        warn_of_small_classes(rows, given.classes, self.n_targets)
         return rows
 
     def _descend(
         self, rows: TrainingRows, recipes: Any, start: Parameters | None, rng: np.random.Generator
     ) -> descent.Fits:
         self._warn_if_long(rows)
-        if self.solver == "gradient":
-            from cayleyklein.learning.paper import PaperDescent  # which few fits need
-
-            return (PaperDescent(rows, recipes[0], start, self._report()).run(),)
         return super()._descend(rows, recipes, start, rng)
+
+    def _learn_mixed(self, rows: TrainingRows, rng: np.random.Generator) -> descent.Mixing:
+        self._warn_if_long(rows)
+        return super()._learn_mixed(rows, rng)
 
     def _warn_if_long(self, rows: TrainingRows) -> None:
         n, d = rows.X.shape
@@ -166,3 +139,14 @@ default="product"
                 f"{round(seconds / 60)} minutes. subsample=10000 learns from fewer, verbose=True "
                 f"shows how far it is."
             )
+
+
+def warn_of_small_classes(rows: TrainingRows, classes: Any, n_targets: int) -> None:
+    sizes = np.bincount(rows.labels)  # shorter where the last classes weigh nothing
+    few = np.flatnonzero((sizes > 0) & (sizes <= n_targets))
+    if len(few):
+        warn_caller(
+            f"Classes {classes[few].tolist()} have fewer than {n_targets + 1} distinct rows, so "
+            f"that their rows have fewer than n_targets={n_targets} others of their class to be "
+            f"drawn to. They are learned from as they are."
+        )

@@ -1,206 +1,416 @@
-"""The paper's own solver, for comparison (its §4.2 and §4.3).
+"""The descent of the paper (§4), step by step as it is printed.
 
-Gradient descent on the (d+1)×(d+1) factor L̃ of S = L̃ᵀDL̃, D = I (elliptic) or
-diag(-1, …, -1, c) (hyperbolic), or on L (flat): the step γ is halved when it leaves the domain,
-and grows by one per cent when it does not; impostors are searched again every few iterations. All
-impostors count that memory holds. A step after which S has no metric (no ellipsoid for a
-hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient's sign
-(hyperbolic) and of the step (L, not ε) are followed.
+Rows x are written x̃ = (x, 1), in the columns as they are given. The form is S = LᵀDL with
+D = I (elliptic) or D = diag(-1, …, -1, c) (hyperbolic), and L of shape (d + 1, d + 1); a flat
+metric is LᵀL with L of shape (d, d). Then
+
+1. the targets of a row are its nearest rows of the same class, by Euclidean distance;
+2. every so many iterations, the impostors are searched: all rows of other classes that violate a
+   margin by the metric so far;
+3. L ← L - γ ∂ε/∂L, the loss ε taken over these impostors;
+4. if a row has left the domain, back to before the step, and γ ← γ/2; otherwise γ ← 1.01 γ.
+
+The last iterate is the result. The corrections that are followed: the sign of the hyperbolic
+gradient, and the step, which moves L and not ε.
+
+Distances and their gradient are those of every other learner (`objectives/lifted.py`). In the unit
+where |K| = 1 a row is at z = y/(√c w), where (y, w) = Lx̃. For a hyperbolic form, neither z nor the
+distance depends on the sign of w. For an elliptic one w must not change its sign, so L is turned
+into a triangle before each step, L → QᵀL. That changes nothing: S stays, the gradient turns along,
+and so the next S is the same, too.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from cayleyklein._typing import Floats, Ints
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import space
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import descent, starts
-from cayleyklein.learning.objectives.large_margin import LargeMargin, LargeMarginRecipe
+from cayleyklein.learning.objectives import large_margin
+from cayleyklein.learning.objectives.large_margin import LargeMargin
 from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Parameters
 from cayleyklein.learning.rows import TrainingRows
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric
 
-STANDSTILL = 1e-5  # relative change of the loss at which a fit ends
-IMPOSTOR_INTERVAL = 10  # iterations after which impostors are searched again
-# Length of the first step relative to L̃; factor of later ones; halvings before giving up.
-FIRST_MOVE, GROWTH, MOST_HALVINGS = 0.01, 1.01, 60
-KAPPA = 2.0  # κ > 1 of hyperbolic starts: the farthest row is at 1/√κ of the boundary's radius
+HALVED, GROWN = 0.5, 1.01  # factors of γ, as printed
+MOST_HALVINGS = 60  # before giving up: the step is then 1e-18 of what it was
+FIRST_MOVE = 0.01  # by which share of their size the first step moves the images Lx̃ of all rows
+# Lorentz factor from which the centre of a domain is so close to its boundary that the ellipsoid is
+# kept as a form: turning it into (L, μ) would lose half of the digits.
+FARTHEST_CENTER = 1e8
 
 
-class PaperDescent:
-    """One fit by the paper's method, from a metric for standardised rows or the recipe's start.
+@dataclass(frozen=True)
+class PaperRecipe:
+    """What the paper leaves to choose; :class:`CayleyKleinLMNN` documents each."""
 
-    The loss reported, which decides which iterate is returned, is the true one, over all impostors
-    of the iterate's own metric.
+    geometry: str
+    init: str = "precision"
+    kappa: float | None = None
+    n_targets: int = 3
+    margin: float = 1.0
+    push: float = 0.5
+    learning_rate: float | None = None
+    impostor_interval: int = 10
+    max_iter: int = 200
+    tol: float = 1e-5
+    domain: str = "rows"
+    standardize: bool = False
+
+
+class PaperFit(NamedTuple):
+    """A learned metric, for rows as they were given."""
+
+    metric: CurvedMetric | FormMetric
+    losses: list[list[float]]
+    converged: bool
+    stopped: bool
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.losses[0]) - 1
+
+
+class Columns:
+    """The coordinates in which the descent takes place: columns as given, or standardised.
+
+    A constant column has no weight, and none in L, which so stays invertible.
     """
 
-    def __init__(
-        self, rows: TrainingRows, recipe: LargeMarginRecipe, start: Parameters | None = None,
-        report: descent.Report | None = None,
-    ) -> None:  # fmt: skip
-        self.rows, self.recipe, self.report = rows, recipe, report
-        # A constant column has no weight: L̃ of a curved geometry has none, and stays invertible.
-        self._varies = rows.varies
-        if recipe.geometry == "flat" or not self._varies.any():
-            self._varies = np.ones(rows.n_columns, dtype=bool)
-        X = rows.X[:, self._varies]
-        self._homogeneous = np.column_stack([X, np.ones(len(X))])
-        self._losses: list[float] = []
-        self._c = 1.0
-        if start is None:
-            self._begin()
-        elif not self._accepts(self._bordered(start.factor, start.center)):
-            raise InvalidInputError("init has rows outside its domain; take another start.")
-        self._best: tuple[float, Parameters] = (np.inf, self._found)
+    def __init__(self, rows: TrainingRows, standardize: bool) -> None:
+        self.rows = rows
+        self.varies: Bools = rows.varies if rows.varies.any() else np.ones_like(rows.varies)
+        ones = np.ones(int(self.varies.sum()))
+        scale, mean = rows.finite_scale[self.varies], rows.mean[self.varies]
+        self.unit, self.shift = (ones, 0.0 * ones) if standardize else (scale, mean)
+        X = rows.X[:, self.varies] * self.unit + self.shift
+        self.homogeneous = np.column_stack([X, np.ones(len(X))])
 
-    def _begin(self) -> None:
-        """Take L̃ from L' and a centre, and c so that all rows are inside.
+    @property
+    def from_standard(self) -> Floats:
+        """The matrix that takes standardised columns, (x, 1), to these."""
+        top = np.column_stack([np.diag(self.unit), self.shift])
+        return np.vstack([top, np.append(np.zeros(len(self.unit)), 1.0)])
 
-        init="diagonal" starts about the origin of the rows as given, L̃ = diag(L', 1) there; any
-        other about their mean (the paper's G₊ and G₋).
-        """
-        rows, recipe = self.rows, self.recipe
-        name = "identity" if recipe.init == "diagonal" else recipe.init
-        factor = starts.starting_factor(name, rows, recipe.n_components or rows.n_columns)
-        center = np.zeros(rows.n_columns)
-        if recipe.init == "diagonal":
-            center = -rows.mean / rows.scale  # the raw origin; 0 for a constant column
-        matrix = self._bordered(factor, center)
-        if recipe.geometry == "hyperbolic":
-            y, _ = self._coordinates(matrix)
-            self._c = KAPPA * float((y * y).sum(axis=1).max()) or 1.0
-        if not self._accepts(matrix):
-            raise InvalidInputError(
-                f"The start init={recipe.init!r} is not a {recipe.geometry} metric to rounding: "
-                f"its factor is too ill-conditioned, or rows are too far from its centre. Take "
-                f'init="precision", or solver="lbfgs".'
-            )
+    @property
+    def to_standard(self) -> Floats:
+        top = np.column_stack([np.diag(1 / self.unit), -self.shift / self.unit])
+        return np.vstack([top, np.append(np.zeros(len(self.unit)), 1.0)])
 
-    def _bordered(self, factor: Floats, center: Floats) -> Floats:
-        """Return [[L', -L'μ], [0, 1]] on the columns that vary."""
-        factor, center = factor[:, self._varies], center[self._varies]
-        r, d = factor.shape
-        if self.recipe.geometry == "flat":  # where a centre means nothing
-            center = np.zeros(d)
-        else:
-            rank = int(np.linalg.matrix_rank(factor))
-            if r < len(self._varies) or rank < d:
-                raise InvalidInputError(
-                    f'solver="gradient" fits square factors of full rank only where geometry is '
-                    f"{self.recipe.geometry!r}; got a start of shape {(r, len(self._varies))} and "
-                    f'rank {rank}. Leave n_components=None, or take geometry="flat" or '
-                    f'solver="lbfgs".'
-                )
-            if r > d:  # the same Σ = LᵀL
-                factor = np.linalg.qr(factor)[1]
-        border = np.append(np.zeros(d), 1.0)
-        return np.vstack([np.column_stack([factor, -factor @ center]), border])
+    def metric(self, factor: Floats, center: Floats, K: float) -> CurvedMetric:
+        """Return a metric for rows as given from one for the standardised columns that vary."""
+        d = len(self.varies)
+        whole, middle = np.zeros((len(factor), d)), np.zeros(d)
+        whole[:, self.varies], middle[self.varies] = factor, center
+        return self.rows.to_metric(Parameters(whole, middle, K))
 
-    def _accepts(self, matrix: Floats) -> bool:
-        """Keep L̃ and its metric, |K| = 1, if the rows are inside its domain; say whether so."""
-        sign, d = descent.CURVATURES[self.recipe.geometry], len(self._varies)
-        with np.errstate(over="ignore", invalid="ignore"):
-            signs = np.append(np.ones(len(matrix) - 1), sign * self._c)
-            S = (matrix.T * signs) @ matrix
-        if not np.isfinite(S).all():
-            return False
-        factor, center = matrix[:-1, :-1], np.zeros(d)
-        if sign < 0:
-            y, w = self._coordinates(matrix)
-            if w.min() <= 0 or np.linalg.eigvalsh(S[:-1, :-1])[0] <= 0:
-                return False
-            if (1 - (y * y).sum(axis=1) / (self._c * w * w)).min() <= DOMAIN_EDGE:
-                return False
-        if sign:
-            try:
-                found, middle, K = space.parameters_from_form(S)
-            except NotRepresentableError:
-                return False
-            factor, center[self._varies] = np.zeros((d, d)), middle
-            root = np.sqrt(abs(K)) * np.linalg.cholesky(found).T
-            factor[np.ix_(self._varies, self._varies)] = root
-            metric = CurvedMetric(factor=factor, center=center, curvature=sign)
-            if not (metric.form_values(self.rows.X) > 0).all():
-                return False
-        self._matrix, self._found = matrix, Parameters(factor, center, sign)
-        return True
+    def form_metric(self, matrix: Floats) -> FormMetric:
+        """Return the metric for rows as given of M for standardised columns (x, 1)."""
+        whole = np.zeros((len(matrix), len(self.varies) + 1))
+        whole[:, np.append(self.varies, True)] = matrix
+        return FormMetric(whole / np.append(self.rows.scale, 1.0), center=self.rows.mean)
 
-    def _coordinates(self, matrix: Floats) -> tuple[Floats, Floats]:
-        image = self._homogeneous @ matrix.T
+
+class Form:
+    """L and c of one iterate: where it places rows, and the metric that it is."""
+
+    def __init__(self, geometry: str, columns: Columns, matrix: Floats, c: float = 1.0) -> None:
+        self.geometry, self.columns, self.c = geometry, columns, c
+        self.matrix = matrix
+        if geometry == "elliptic":
+            triangle = np.linalg.qr(matrix)[1]
+            self.matrix = triangle * np.sign(triangle[-1, -1] or 1.0)
+
+    def moved(self, step: Floats) -> "Form":
+        return Form(self.geometry, self.columns, self.matrix - step, self.c)
+
+    def images(self) -> tuple[Floats, Floats]:
+        """Return y (n, d) and w (n,) of Lx̃; w is 1 in flat space."""
+        X = self.columns.homogeneous
+        if self.geometry == "flat":
+            return X[:, :-1] @ self.matrix.T, np.ones(len(X))
+        image = X @ self.matrix.T
         return image[:, :-1], image[:, -1]
 
-    def run(self) -> descent.Fit:
-        rows, recipe = self.rows, self.recipe
-        euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
-        everyone = np.arange(len(rows))
-        objective = replace(recipe, n_impostors=None).pose(rows, everyone, euclidean)
-        gamma: float | None = None
-        before, converged, stopped, halved = np.inf, False, False, False
-        for iteration in range(recipe.max_iter):
-            seen = self._remember(objective)
-            if self.report is not None:
-                name, metric = f"{recipe.geometry}, the paper's solver", rows.to_metric(self._found)
-                stopped = bool(self.report(descent.Progress(name, 1, iteration + 1, *seen, metric)))
-            if stopped:
-                break
-            fresh = iteration % IMPOSTOR_INTERVAL == 0
-            if fresh:
-                impostors = objective.impostors(self._placed()[0])
-            loss, gradient = self._gradient(objective, impostors)
-            if not fresh and _stands(before, loss, gradient):  # and with new impostors?
-                impostors = objective.impostors(self._placed()[0])
-                loss, gradient = self._gradient(objective, impostors)
-            if _stands(before, loss, gradient):
-                converged = not halved  # a halved step stands at the wall, not at a minimum
-                break
-            before = loss
-            if gamma is None:
-                gamma = FIRST_MOVE * float(np.linalg.norm(self._matrix) / np.linalg.norm(gradient))
-            steps = gamma * 0.5 ** np.arange(MOST_HALVINGS)
-            n_halved = next(
-                (i for i, s in enumerate(steps) if self._accepts(self._matrix - s * gradient)), None
-            )
-            if n_halved is None:
-                break
-            gamma, halved = GROWTH * float(steps[n_halved]), n_halved > 0
-        self._remember(objective)
-        return descent.Fit(recipe, self._best[1], [self._losses], converged, stopped)
+    def place(self) -> LiftedRows:
+        """Place the rows at z = y/(√c w), where |K| = 1."""
+        y, w = self.images()
+        z = y / (np.sqrt(self.c) * w[:, None])
+        unit = Parameters(
+            np.eye(z.shape[1]), np.zeros(z.shape[1]), descent.CURVATURES[self.geometry]
+        )
+        return LiftedRows(z, unit)
 
-    def _remember(self, objective: LargeMargin) -> tuple[float, int]:
-        """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
-        if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
-            rotated = np.linalg.qr(self._matrix)[1]
-            # rounding may lose a metric near the limit: then the matrix stays as it is
-            self._accepts(rotated * np.sign(rotated[-1, -1]))
-        loss, n_active = objective.evaluate(self._placed()[0])
-        self._losses.append(loss)
-        if loss < self._best[0]:
-            self._best = loss, self._found
-        return loss, n_active
+    def contains_rows(self) -> bool:
+        """Return whether S_xx = c w² - ‖y‖² is positive for all rows, and L invertible."""
+        if not np.isfinite(self.matrix).all():
+            return False
+        if self.geometry == "elliptic":  # all of space is inside, while S is positive definite
+            pivots = np.abs(np.diagonal(self.matrix))
+            return bool(pivots.min() > np.finfo(float).eps * pivots.max())
+        if self.geometry == "hyperbolic":
+            y, w = self.images()
+            with np.errstate(over="ignore", invalid="ignore"):
+                s = self.c * w * w - np.einsum("ij,ij->i", y, y)
+                return bool((s > DOMAIN_EDGE * self.c * w * w).all())
+        return True
 
-    def _placed(self) -> tuple[LiftedRows, Floats, Floats]:
-        """Place the rows at z = y/(√c w) in the geometry of |K| = 1; return z and w too."""
-        y, w = self._coordinates(self._matrix)
-        if self.recipe.geometry == "flat":
-            w = np.ones_like(w)
-        z = y / (np.sqrt(self._c) * w[:, None])
-        d = z.shape[1]
-        metric = Parameters(np.eye(d), np.zeros(d), descent.CURVATURES[self.recipe.geometry])
-        return LiftedRows(z, metric), z, w
-
-    def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
-        placed, z, w = self._placed()
-        loss, _ = objective.evaluate(placed, impostors)
+    def gradient(self, placed: LiftedRows) -> Floats:
+        """Return ∂ε/∂L from what the objective has pushed on the placed rows."""
         by_z, _ = placed.row_gradient()
-        by_y = by_z / (np.sqrt(self._c) * w[:, None])
-        by_w = -np.einsum("ij,ij->i", by_z, z) / w
-        gradient = np.column_stack([by_y, by_w]).T @ self._homogeneous
-        if self.recipe.geometry == "flat":
-            gradient[-1] = 0.0
-            gradient[:, -1] = 0.0
-        return loss, gradient
+        X = self.columns.homogeneous
+        if self.geometry == "flat":
+            return by_z.T @ X[:, :-1]
+        y, w = self.images()
+        by_y = by_z / (np.sqrt(self.c) * w[:, None])
+        by_w = -np.einsum("ij,ij->i", by_y, y) / w
+        return np.column_stack([by_y, by_w]).T @ X
+
+    def metric(self) -> CurvedMetric | FormMetric:
+        """Return the metric for rows as given; a FormMetric where the domain is no ellipsoid."""
+        if self.geometry == "flat":
+            factor = self.matrix * self.columns.unit
+            return self.columns.metric(factor, np.zeros(factor.shape[1]), 0.0)
+        matrix = self.matrix @ self.columns.from_standard
+        matrix[:-1] /= np.sqrt(self.c)
+        if self.geometry == "elliptic":
+            matrix = np.linalg.qr(matrix)[1]
+        else:
+            turned = centred(matrix)
+            if turned is None:
+                return self.columns.form_metric(matrix)
+            matrix = turned
+        factor, ahead = matrix[:-1, :-1] / matrix[-1, -1], matrix[:-1, -1] / matrix[-1, -1]
+        K = descent.CURVATURES[self.geometry]
+        return self.columns.metric(factor, -np.linalg.solve(factor, ahead), K)
 
 
-def _stands(before: float, loss: float, gradient: Floats) -> bool:
-    return not gradient.any() or abs(before - loss) <= STANDSTILL * abs(loss)
+def centred(matrix: Floats) -> Floats | None:
+    """Turn M = [[A, b], [m, m₀]] by a Lorentz transformation into [[L, -Lμ], [0, w]], if it can be.
+
+    It can where the domain is an ellipsoid. Its centre μ is the pole of the hyperplane at infinity:
+    MᵀJv = (0, …, 0, 1) for v = M(μ, 1) up to scale and J = diag(1, …, 1, -1), and the boost that
+    takes v to the axis gives the wanted rows. v is inside the cone exactly where Σ is definite.
+    """
+    signs = np.append(np.ones(len(matrix) - 1), -1.0)
+    v = signs * np.linalg.solve(matrix.T, np.eye(len(matrix))[-1])
+    v = v * np.sign(v[-1] or 1.0)
+    length = np.linalg.norm(v[:-1])
+    inside = (v[-1] - length) * (v[-1] + length)
+    if inside <= (v[-1] / FARTHEST_CENTER) ** 2:
+        return None
+    p, rise = v[:-1] / np.sqrt(inside), v[-1] / np.sqrt(inside)
+    boost = np.block(
+        [
+            [np.eye(len(p)) + np.outer(p, p) / (1 + rise), -p[:, None]],
+            [-p[None, :], np.array([[rise]])],
+        ]
+    )
+    found = boost @ matrix
+    found[-1, :-1] = 0.0  # to rounding
+    return np.asarray(found)
+
+
+def learn(
+    rows: TrainingRows,
+    recipe: PaperRecipe,
+    start: CurvedMetric | FormMetric | None = None,
+    report: descent.Report | None = None,
+) -> PaperFit:
+    """Learn one metric from the recipe's start, or from a metric for rows as they were given.
+
+    The loss that is told is that of the iterate over all impostors of its own metric.
+    """
+    columns = Columns(rows, recipe.standardize)
+    form = form_of(start, columns, recipe) if start else first_form(columns, recipe, report)
+    objective = pose(columns, recipe)
+    losses: list[float] = []
+    impostors: Ints | None = None
+    gamma = recipe.learning_rate
+    before, converged, stopped, halved = np.inf, False, False, False
+    for iteration in range(recipe.max_iter):
+        loss, n_active = objective.evaluate(form.place())
+        losses.append(loss)
+        if report is not None:
+            name = f"{recipe.geometry}, as in the paper"
+            progress = descent.Progress(name, 1, iteration + 1, loss, n_active, form.metric())
+            stopped = bool(report(progress))
+        if stopped:
+            break
+        fresh = iteration % recipe.impostor_interval == 0
+        if fresh or impostors is None:
+            impostors = objective.impostors(form.place())
+        loss, gradient = loss_and_gradient(objective, form, impostors)
+        if not fresh and stands(before, loss, gradient, recipe.tol):  # and with new impostors?
+            impostors = objective.impostors(form.place())
+            loss, gradient = loss_and_gradient(objective, form, impostors)
+        if stands(before, loss, gradient, recipe.tol):
+            converged = not halved  # a halved step stands at the wall, not at a minimum
+            break
+        before = loss
+        if gamma is None:
+            gamma = first_rate(form, gradient)
+        n_halved, following = step_inside(form, gamma * gradient, recipe.domain)
+        if following is None:
+            break
+        form, halved = following, n_halved > 0
+        gamma *= GROWN * HALVED**n_halved
+    else:
+        losses.append(objective.evaluate(form.place())[0])
+    return PaperFit(form.metric(), [losses], converged, stopped)
+
+
+def pose(columns: Columns, recipe: PaperRecipe) -> LargeMargin:
+    """Return the paper's loss: all impostors count, and targets stay those of the first columns."""
+    rows = columns.rows
+    everyone = np.arange(len(rows))
+    euclidean = np.zeros(rows.n_columns)
+    euclidean[columns.varies] = columns.unit
+    measured = Parameters(np.diag(euclidean), np.zeros(rows.n_columns), 0.0)
+    targets = large_margin.nearest_of_class(
+        rows.X, rows.labels, everyone, recipe.n_targets, measured
+    )
+    return LargeMargin(
+        rows.X,
+        rows.labels,
+        rows.weights,
+        everyone,
+        targets,
+        recipe.margin,
+        recipe.push,
+        n_impostors=None,
+        squared=recipe.geometry == "flat",
+    )
+
+
+def loss_and_gradient(objective: LargeMargin, form: Form, impostors: Ints) -> tuple[float, Floats]:
+    placed = form.place()
+    loss, _ = objective.evaluate(placed, impostors)
+    return loss, form.gradient(placed)
+
+
+def stands(before: float, loss: float, gradient: Floats, tol: float) -> bool:
+    return not gradient.any() or abs(before - loss) <= tol * abs(loss)
+
+
+def first_rate(form: Form, gradient: Floats) -> float:
+    """Return the γ of which the first step moves the images of the rows by one per cent.
+
+    The paper says that the optimal rate is not known beforehand, and not where it starts. Sizes of
+    images, unlike those of L, do not depend on the units and the origin of the columns.
+    """
+    X = form.columns.homogeneous
+    X = X[:, :-1] if form.geometry == "flat" else X
+    move = float(np.linalg.norm(X @ gradient.T))
+    return FIRST_MOVE * float(np.linalg.norm(X @ form.matrix.T)) / move if move else 1.0
+
+
+def step_inside(form: Form, step: Floats, domain: str) -> tuple[int, Form | None]:
+    """Return how often a step is halved before it stays inside, and where it ends, or None."""
+    for n_halved in range(MOST_HALVINGS):
+        candidate = form.moved(HALVED**n_halved * step)
+        if stays_inside(candidate, domain):
+            return n_halved, candidate
+    return MOST_HALVINGS, None
+
+
+def stays_inside(form: Form, domain: str) -> bool:
+    """Return whether a step may be taken: the rows are inside, as the paper asks.
+
+    With domain="ellipsoid" the domain must also be an ellipsoid of the chart.
+    """
+    if not form.contains_rows():
+        return False
+    metric = form.metric()
+    if domain == "ellipsoid" and isinstance(metric, FormMetric):
+        return False
+    return bool(metric.contains(form.columns.rows.as_given).all())
+
+
+def first_form(columns: Columns, recipe: PaperRecipe, report: descent.Report | None) -> Form:
+    """Return the start: L' and the mean m as G₊ or G₋, or L = diag(L', 1) with D (§4.2, §4.3)."""
+    kappa = recipe.kappa
+    factor = first_factor(columns, recipe, report)
+    d = len(factor)
+    if recipe.geometry == "flat":
+        return Form("flat", columns, factor)
+    diagonal = recipe.init.startswith("diagonal")
+    center = np.zeros(d) if diagonal else columns.shift  # the mean: standardised rows have 0
+    matrix = np.eye(d + 1)
+    matrix[:-1, :-1], matrix[:-1, -1] = factor, -factor @ center
+    if recipe.geometry == "elliptic":
+        matrix[-1, -1] = 1.0 if kappa is None else 1 / kappa
+        form = Form("elliptic", columns, matrix)
+    else:
+        y = columns.homogeneous @ matrix[:-1].T
+        farthest = float(np.einsum("ij,ij->i", y, y).max()) or 1.0
+        c = (kappa or 2.0) * farthest
+        if not diagonal and kappa is not None:
+            c = 1 / kappa**2
+            if c <= farthest:
+                raise InvalidInputError(
+                    f"Got kappa={kappa:g}, but rows of X are outside the domain of G₋ unless "
+                    f"kappa < {farthest**-0.5:.6g}. Take a smaller one, or leave it out."
+                )
+        form = Form("hyperbolic", columns, matrix, c)
+    if not stays_inside(form, recipe.domain):
+        raise InvalidInputError(
+            f"The start init={recipe.init!r} is not a {recipe.geometry} metric to rounding: "
+            f"columns are too far from their mean, or depend on each other. Take standardize=True."
+        )
+    return form
+
+
+def first_factor(columns: Columns, recipe: PaperRecipe, report: descent.Report | None) -> Floats:
+    """Return L' of the start: of the precision matrix, the identity, or learned by flat LMNN."""
+    rows, name = columns.rows, recipe.init.removeprefix("diagonal-")
+    if name == "identity":
+        return np.eye(int(columns.varies.sum()))
+    if name == "lmnn":
+        flat = PaperRecipe(
+            "flat",
+            n_targets=recipe.n_targets,
+            push=recipe.push,
+            impostor_interval=recipe.impostor_interval,
+            max_iter=recipe.max_iter,
+            tol=recipe.tol,
+            standardize=recipe.standardize,
+        )
+        learned = learn(rows, flat, report=report).metric
+        assert isinstance(learned, CurvedMetric)
+        return np.asarray(rows.from_metric(learned).factor[:, columns.varies] / columns.unit)
+    precision = starts.starting_factor("precision", rows)
+    return np.asarray(precision[np.ix_(columns.varies, columns.varies)] / columns.unit)
+
+
+def form_of(start: CurvedMetric | FormMetric, columns: Columns, recipe: PaperRecipe) -> Form:
+    """Return the form of a given metric, in the unit where |K| = 1."""
+    rows = columns.rows
+    if isinstance(start, FormMetric):
+        standard = start.factor.copy()
+        standard[:, -1] += standard[:, :-1] @ (rows.mean - start.center)
+        standard[:, :-1] *= rows.finite_scale
+        matrix = standard[:, np.append(columns.varies, True)] @ columns.to_standard
+    else:
+        found = rows.from_metric(start)
+        factor = found.factor[:, columns.varies]
+        if recipe.geometry == "flat":
+            return Form("flat", columns, factor / columns.unit)
+        if len(factor) != factor.shape[1] or np.linalg.matrix_rank(factor) < len(factor):
+            raise InvalidInputError(
+                f"init must have a square factor of full rank where geometry is "
+                f"{recipe.geometry!r}; got one of shape {start.factor_shape}."
+            )
+        factor = np.sqrt(abs(start.curvature) or 1.0) * factor
+        ahead = -factor @ found.center[columns.varies]
+        bottom = np.append(np.zeros(len(factor)), 1.0)
+        matrix = np.vstack([np.column_stack([factor, ahead]), bottom]) @ columns.to_standard
+    form = Form(recipe.geometry, columns, matrix)
+    if not stays_inside(form, recipe.domain):
+        raise InvalidInputError(
+            f"init leaves rows of X outside the domain of a {recipe.geometry} metric; shrink its "
+            f"factor."
+        )
+    return form

@@ -213,6 +213,12 @@ class TrainingRows:
         return np.ones(self.n_columns, dtype=bool)
 
     @property
+    def as_given(self) -> Floats:
+        """The rows in the columns that were given."""
+        X = self.X if self.basis is None else self.X @ self.basis
+        return np.asarray(X * self.finite_scale + self.mean)
+
+    @property
     def finite_scale(self) -> Floats:
         return np.where(np.isfinite(self.scale), self.scale, 0.0)
 

@@ -2,6 +2,14 @@
 
 from cayleyklein.metrics.combined import Metric, MixedMetric, ProductMetric
 from cayleyklein.metrics.curved import CurvedMetric
+from cayleyklein.metrics.form import FormMetric
 from cayleyklein.metrics.laplacian import laplacian_kernel
 
-__all__ = ["CurvedMetric", "Metric", "MixedMetric", "ProductMetric", "laplacian_kernel"]
+__all__ = [
+    "CurvedMetric",
+    "FormMetric",
+    "Metric",
+    "MixedMetric",
+    "ProductMetric",
+    "laplacian_kernel",
+]

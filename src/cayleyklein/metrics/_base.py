@@ -9,12 +9,13 @@ from cayleyklein import _validation as checks
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import distances, geodesics
+from cayleyklein.geometry import distances
 from cayleyklein.geometry.distances import Outside
-from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, fill_distances, lift_sides
+from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, fill_distances
 
 if TYPE_CHECKING:
     from cayleyklein.metrics.curved import CurvedMetric
+    from cayleyklein.metrics.form import FormMetric
 
 
 class MetricBase(NotebookCard):
@@ -53,7 +54,7 @@ class MetricBase(NotebookCard):
     def _lengths(self, p: Floats, q: Floats, outside: Outside = "raise") -> list[Floats]:
         """Return what each part adds to the `_power` of distances, before that power."""
         parts = self._active()
-        return [weight * distances.distance_between(p, q, m, outside) for m, weight in parts]
+        return [weight * m._between(p, q, outside) for m, weight in parts]
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
@@ -91,7 +92,7 @@ class MetricBase(NotebookCard):
     def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> WeightedKernels:
         """Return the kernels whose weighted sum are the distances of blocks of rows."""
         return [
-            (BlockKernel(*lift_sides(X, Y, m, outside), m._between, outside), weight)
+            (BlockKernel(*m._sides(X, Y, outside), m._between, outside), weight)
             for m, weight in self._active()
         ]
 
@@ -101,10 +102,10 @@ class MetricBase(NotebookCard):
         inside = [metric._place(X, "X")[1] > 0 for metric, _ in self._active()]
         return np.asarray(np.all(inside, axis=0))[()]
 
-    def _terms(self) -> list[tuple["CurvedMetric", float]]:
+    def _terms(self) -> list[tuple["CurvedMetric | FormMetric", float]]:
         raise NotImplementedError
 
-    def _active(self) -> list[tuple["CurvedMetric", float]]:
+    def _active(self) -> list[tuple["CurvedMetric | FormMetric", float]]:
         return [(metric, weight) for metric, weight in self._terms() if weight]
 
     def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
@@ -166,7 +167,7 @@ class MetricBase(NotebookCard):
                     f"X must have at least two rows in the domain of the metric; got {len(rows)}."
                 )
             variance = rows.var(axis=0)
-            carried = [variance * geodesics.mean_diagonal(rows, metric) for metric, _ in parts]
+            carried = [variance * metric._mean_diagonal(rows) for metric, _ in parts]
         shares = self._combine([weight for _, weight in parts], carried)
         if not shares.any():
             raise InvalidInputError("The metric is 0 between all rows of X: no column has a share.")
@@ -206,7 +207,7 @@ class MetricBase(NotebookCard):
         for (metric, _), length in zip(self._active(), self._lengths(p, q), strict=True):
             ends = []
             for at, name in ((p, "p"), (q, "q")):
-                carried = (p - q) * geodesics.lower_steps(p - q, at, metric, name)
+                carried = (p - q) * metric._lowered(p - q, at, name)
                 whole = carried.sum(axis=1)[:, None]
                 ends.append(np.divide(carried, whole, np.zeros_like(carried), where=whole > 0))
             found += length[:, None] ** self._power * (ends[0] + ends[1]) / 2

@@ -14,6 +14,9 @@ from cayleyklein.geometry import Ellipsoid, frozen, lifts
 from cayleyklein.geometry.distances import Outside, distance_between
 from cayleyklein.metrics import _base, _pairwise
 from cayleyklein.metrics.curved import CurvedMetric
+from cayleyklein.metrics.form import FormMetric
+
+SingleMetric = CurvedMetric | FormMetric
 
 
 class MixedMetric(frozen.Frozen, _base.MetricBase):
@@ -24,7 +27,7 @@ class MixedMetric(frozen.Frozen, _base.MetricBase):
 
     Parameters
     ----------
-    metrics : sequence of CurvedMetric
+    metrics : sequence of CurvedMetric or FormMetric
         Metrics of the same dimension.
     weights : array-like of shape (len(metrics),), optional
         Weights wᵢ ≥ 0, not all 0; equal weights that sum to 1 by default.
@@ -46,10 +49,10 @@ class MixedMetric(frozen.Frozen, _base.MetricBase):
 
     _arguments = ("metrics", "weights")
     geometry = "mixed"
-    metrics: tuple[CurvedMetric, ...]
+    metrics: tuple[SingleMetric, ...]
     weights: Floats
 
-    def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
+    def __init__(self, metrics: Iterable[SingleMetric], weights: ArrayLike | None = None) -> None:
         metrics = as_parts(metrics)
         given = np.full(len(metrics), 1 / len(metrics)) if weights is None else weights
         values = checks.as_points(given, "weights", len(metrics), ndim=1)
@@ -59,11 +62,14 @@ class MixedMetric(frozen.Frozen, _base.MetricBase):
 
     @property
     def domain(self) -> tuple[Ellipsoid, ...]:
-        """The ellipsoids that intersect in the domain; empty when it is all of space."""
+        """The ellipsoids that intersect in the domain; empty when it is all of space.
+
+        The domain of a FormMetric among the parts is no ellipsoid: then this raises.
+        """
         domains = (metric.domain for metric, _ in self._active())
         return tuple(domain for domain in domains if domain is not None)
 
-    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+    def _terms(self) -> list[tuple[SingleMetric, float]]:
         return list(zip(self.metrics, self.weights.tolist(), strict=True))
 
     def _combine(self, weights: list[float], shares: list[Floats]) -> Floats:
@@ -124,20 +130,21 @@ class ProductMetric(frozen.Frozen, _base.MetricBase):
     units: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], units: ArrayLike | None = None) -> None:
-        metrics = as_parts(metrics)
-        hyperbolic = [i for i, metric in enumerate(metrics) if metric.curvature < 0]
+        parts = as_parts(metrics)
+        hyperbolic = [i for i, part in enumerate(parts) if part.curvature < 0]
         if hyperbolic:
             raise InvalidInputError(
                 f"metrics {hyperbolic} are hyperbolic, which have no chord in Euclidean space; "
                 f"add them to the others by MixedMetric."
             )
+        metrics = tuple(part for part in parts if isinstance(part, CurvedMetric))
         given = np.ones(len(metrics)) if units is None else units
         values = checks.as_points(given, "units", len(metrics), ndim=1)
         if not (values > 0).all():
             raise InvalidInputError(f"units must be positive; got {values.tolist()}.")
         self._fill(metrics=metrics, units=frozen.read_only(values))
 
-    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+    def _terms(self) -> list[tuple[SingleMetric, float]]:
         return list(zip(self.metrics, (1 / self.units).tolist(), strict=True))
 
     def embed(self, X: ArrayLike) -> AnyFloats:
@@ -156,7 +163,8 @@ class ProductMetric(frozen.Frozen, _base.MetricBase):
         ]
 
     def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> _pairwise.WeightedKernels:
-        sides = _pairwise.product_sides(X, Y, self._terms())
+        parts = [(m, 1 / unit) for m, unit in zip(self.metrics, self.units.tolist(), strict=True)]
+        sides = _pairwise.product_sides(X, Y, parts)
         return [(_pairwise.BlockKernel(sides, 0.0, self._between, outside), 1.0)]
 
     def __repr__(self) -> str:
@@ -165,25 +173,30 @@ class ProductMetric(frozen.Frozen, _base.MetricBase):
         return f"ProductMetric({' × '.join(terms)}, d={self.dimension})"
 
 
-Metric = CurvedMetric | MixedMetric | ProductMetric
+Metric = CurvedMetric | FormMetric | MixedMetric | ProductMetric
 
 
-def terms_of(metric: Metric) -> list[tuple[CurvedMetric, float]]:
+def terms_of(metric: Metric) -> list[tuple[SingleMetric, float]]:
     """Return the parts of a metric and their weights; a single metric is its own part."""
-    return metric._terms()
+    return list(metric._terms())
 
 
-def first_term(metric: Metric) -> CurvedMetric:
+def has_boundary(metric: Metric) -> bool:
+    """Return whether a hyperbolic part ends the domain somewhere."""
+    return any(part.curvature < 0 for part, weight in terms_of(metric) if weight)
+
+
+def first_term(metric: Metric) -> SingleMetric:
     return terms_of(metric)[0][0]
 
 
-def as_parts(metrics: Any) -> tuple[CurvedMetric, ...]:
+def as_parts(metrics: Any) -> tuple[SingleMetric, ...]:
     several = isinstance(metrics, Iterable)
     given = tuple(metrics) if several else ()
-    if not given or not all(isinstance(part, CurvedMetric) for part in given):
+    if not given or not all(isinstance(part, SingleMetric) for part in given):
         kinds = [type(part).__name__ for part in given] if several else type(metrics).__name__
         raise InvalidInputError(
-            f"metrics must be a sequence of at least one CurvedMetric; got {kinds}."
+            f"metrics must be a sequence of at least one CurvedMetric or FormMetric; got {kinds}."
         )
     dimensions = [metric.dimension for metric in given]
     if len(set(dimensions)) > 1:

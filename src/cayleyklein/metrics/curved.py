@@ -2,7 +2,7 @@
 
 import math
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import bisectors, charts, distances, geodesics, lifts, means, space
 from cayleyklein.geometry.projective import angles
+from cayleyklein.metrics import _pairwise
 from cayleyklein.metrics._base import MetricBase
 
 Planes = ArrayLike | geometry.Hyperplane
@@ -138,8 +139,24 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
     def _between(self, p: Floats, q: Floats, outside: distances.Outside = "raise") -> Floats:
         return distances.distance_between(p, q, self, outside)
 
-    def _terms(self) -> list[tuple["CurvedMetric", float]]:
+    def _terms(self) -> list[tuple[Any, float]]:
         return [(self, 1.0)]
+
+    # What the sums and products of metrics ask of each of their parts.
+
+    def _sides(
+        self, X: Floats, Y: Floats | None, outside: distances.Outside
+    ) -> tuple[list[_pairwise.LiftedSide], float]:
+        """Return rows lifted for a block of distances, and the curvature that they see."""
+        return _pairwise.lift_sides(X, Y, self, outside)
+
+    def _mean_diagonal(self, rows: Floats) -> Floats:
+        """Return the diagonal (d,) of the mean metric tensor over rows."""
+        return geodesics.mean_diagonal(rows, self)
+
+    def _lowered(self, steps: Floats, x: Floats, name: str) -> Floats:
+        """Return g(x)u of steps u (n, d) at points x (n, d)."""
+        return geodesics.lower_steps(steps, x, self, name)
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates of rows (n, d) for methods that know Euclidean distances only.

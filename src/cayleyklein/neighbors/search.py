@@ -75,7 +75,8 @@ class SearchIndex:
     ) -> None:
         self.metric, self.first_row = metric, first_row
         self.space = ChordSpace(metric)
-        self.rows = self.space.place(X)
+        self.X = np.ascontiguousarray(X)
+        self.rows = self.space.place(self.X)
         refuse_outside(self.rows.inside, first_row)
         self.engine, self.name = build_engine(algorithm, self.space, self.rows)
         self._sent: Shards | None = None
@@ -83,10 +84,6 @@ class SearchIndex:
 
     def __len__(self) -> int:
         return len(self.rows.v)
-
-    @property
-    def X(self) -> Floats:
-        return self.rows.x[0]
 
     def __sizeof__(self) -> int:
         """Count the rows and their coordinates: a scheduler must know that moving them costs."""
@@ -289,8 +286,8 @@ def as_metric(metric: object, n_features: int) -> Metric:
         return CurvedMetric.euclidean(n_features)
     if not isinstance(metric, Metric):
         raise InvalidInputError(
-            f"metric must be a CurvedMetric, a MixedMetric, a ProductMetric or None; got "
-            f"{type(metric).__name__}."
+            f"metric must be a CurvedMetric, a FormMetric, a MixedMetric, a ProductMetric or None; "
+            f"got {type(metric).__name__}."
         )
     if metric.dimension != n_features:
         raise InvalidInputError(

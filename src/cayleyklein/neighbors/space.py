@@ -20,7 +20,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import lifts
-from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, ProductMetric
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 CLOSE = 1e-3  # length of v_p - v_q, relative to the terms of v, under which it loses digits
@@ -44,6 +44,16 @@ class Term(NamedTuple):
     columns: slice  # of v
     K: float  # of the chord: 0 for a product, whose map is Euclidean
     parts: list[tuple[CurvedMetric, float]]  # spaces of constant curvature, and their units
+    given: Any  # the metric as it was given, which a FormMetric is not measured in
+
+    def images(self, X: Floats) -> Floats:
+        """Return rows as `metric` sees them."""
+        return self.given.images(X) if isinstance(self.given, FormMetric) else X
+
+
+def seen_as(metric: Any) -> Any:
+    """Return the metric that measures rows, or their images for a FormMetric."""
+    return metric.unit_ball if isinstance(metric, FormMetric) else metric
 
 
 class ChordRows(NamedTuple):
@@ -71,7 +81,7 @@ class ChordSpace:
     """The coordinates of a metric: its terms side by side."""
 
     def __init__(self, metric: Metric) -> None:
-        found: list[Any] = [(m, w, m.curvature, [(m, 1.0)]) for m, w in metric._active()]
+        found: list[Any] = [(m, w, m.curvature, [(seen_as(m), 1.0)]) for m, w in metric._active()]
         if isinstance(metric, ProductMetric):
             parts = list(zip(metric.metrics, metric.units.tolist(), strict=True))
             found = [(metric, 1.0, 0.0, parts)]
@@ -79,7 +89,8 @@ class ChordSpace:
         for term, weight, K, parts in found:
             start = self.width
             self.width += sum(m.factor_shape[0] + (m.curvature != 0) for m, _ in parts)
-            self.terms.append(Term(term, weight, slice(start, self.width), K, parts))
+            columns = slice(start, self.width)
+            self.terms.append(Term(seen_as(term), weight, columns, K, parts, term))
         # a bound of the relative rounding of v and of sums over it
         self.rounding = rounding_of(metric.dimension + self.width)
         # whether queries outside are ranked by an affine function, as by one hyperbolic metric
@@ -90,12 +101,12 @@ class ChordSpace:
         X, n, t = np.ascontiguousarray(X), len(X), len(self.terms)
         v, inside = np.empty((n, self.width)), np.ones(n, dtype=bool)
         scale, reach = np.ones((n, t)), np.empty((n, t))
-        x = [X] * t
+        x = [term.images(X) for term in self.terms]
         for i, term in enumerate(self.terms):
             if t > 1 and term.K < 0:
-                within = term.metric._place(X, "X")[1] > 0
+                within = term.metric._place(x[i], "X")[1] > 0
                 inside &= within
-                x[i] = pull_inside(X, ~within, term.metric)
+                x[i] = pull_inside(x[i], ~within, term.metric)
             for start in range(0, n, PLACED_ROWS):
                 at = slice(start, start + PLACED_ROWS)
                 v[at, term.columns], scale[at, i], reach[at, i], within = lifted(x[i][at], term)

@@ -20,7 +20,7 @@ from cayleyklein._validation import as_points, expect, refuse_huge
 from cayleyklein.diagrams import domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, lifts, line_intersections, metric_tensor
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term
 from cayleyklein.plotting.shapes import unit_circle
 
@@ -41,11 +41,18 @@ class Section(NamedTuple):
         return np.asarray(self.origin + t @ self.basis.T)
 
     def restrict(self, metric: Metric) -> Metric:
-        if not isinstance(metric, CurvedMetric):
+        if not isinstance(metric, CurvedMetric | FormMetric):
             parts: list[Any] = [self.restrict(part) for part in metric.metrics]
             if isinstance(metric, MixedMetric):
                 return MixedMetric(parts, metric.weights)
             return ProductMetric(parts, metric.units)
+        if isinstance(metric, FormMetric):
+            points = np.vstack([np.column_stack([self.basis, self.origin]), [0.0, 0.0, 1.0]])
+            found = CurvedMetric.from_form(points.T @ metric.form @ points)
+            unit = found.curvature / metric.curvature  # only the ratios of a form count
+            return CurvedMetric(
+                matrix=unit * found.matrix, center=found.center, curvature=metric.curvature
+            )
         z = metric.factor @ (self.origin - metric.center)
         Q, R = np.linalg.qr(metric.factor @ self.basis)
         plane = f"the plane of {self.names[0]} and {self.names[1]}"
@@ -76,7 +83,11 @@ def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any =
     """Return the plane of two columns, or the principal plane ("pca"), through the mean of X."""
     # without rows: through the centre of the metric; its principal plane holds the longest axes
     d, part = metric.dimension, first_term(metric)
+    if X is None and isinstance(part, FormMetric):
+        raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
     middle = part.center if X is None else X.mean(axis=0)
+    if isinstance(part, FormMetric):  # what it is to small steps from the middle
+        part = CurvedMetric(matrix=part.tensor(middle))
     names = column_names(names, d)
     if d < 2:
         raise InvalidInputError(f"A picture needs two columns or more; got {d} in X.")
@@ -146,6 +157,14 @@ def bounds_of(*points: Floats) -> Floats:
     return np.stack([rows.min(axis=0), rows.max(axis=0)])
 
 
+def around(metric: Metric) -> CurvedMetric:
+    """Return the part of a metric whose axes a picture without rows is drawn by."""
+    part = first_term(metric)
+    if isinstance(part, FormMetric):
+        raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
+    return part
+
+
 def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
     """Return the ellipses that intersect in the domain; none when it is the whole plane."""
     domain = metric.domain or ()
@@ -165,7 +184,7 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
         if ball.kind == "ellipsoid":
             return ball.ellipsoid().boundary(n), True
     # on rays from the centre, which are geodesics, so that distances grow
-    u = unit_circle(n + 1)[:-1] @ first_term(metric).inverse_factor.T
+    u = unit_circle(n + 1)[:-1] @ around(metric).inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
     if not exits:  # scale so that t = 1 is close to the sphere
         u *= radius
@@ -211,7 +230,7 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
     elif domains_of(metric):
         low, high = bounds_of(*edges_of(domains_of(metric)))
     else:
-        part = first_term(metric)  # a unit of length to each side: 1, or the radius of the sphere
+        part = around(metric)  # a unit of length to each side: 1, or the radius of the sphere
         half = np.linalg.norm(part.inverse_factor, axis=1) / part._unit
         low, high = part.center - half, part.center + half
     step = (high - low).max() / n

@@ -13,7 +13,7 @@ from cayleyklein._estimators import check_parameters, few_threads, restore_on_er
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, Metric
+from cayleyklein.metrics import CurvedMetric, Metric, combined
 from cayleyklein.neighbors import search
 from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
@@ -178,7 +178,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
                     scales = LocalScales.on_cluster(given.X, metric, self.n_jobs)
             else:
                 rows = given.places
-                if metric.domain:
+                if combined.has_boundary(metric):
                     refuse_outside(metric.contains(rows))
                 points = Points.pooled(rows, given.weights)
                 distinct = rows if len(points.rows) == len(rows) else rows[points.rows]
@@ -287,7 +287,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         """Return answers (n_numbers, m, t) for checked rows, for each number of neighbours."""
         index, weights = cast(SearchIndex, self._searcher), self.weights
         wanted = candidates_of(weights, max(numbers))
-        if self.metric_.domain or len(index) > MOST_MEASURED * wanted:
+        if combined.has_boundary(self.metric_) or len(index) > MOST_MEASURED * wanted:
             found = index.nearest(X, wanted, self.n_jobs)
         else:
             distances = cast(Floats, self.metric_.pairwise(X, index.X))

@@ -24,7 +24,14 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import lmnn, mlkr
 from cayleyklein.learning.learner import LEARN_FROM, RowLearner
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
+from cayleyklein.metrics import (
+    CurvedMetric,
+    FormMetric,
+    Metric,
+    MixedMetric,
+    ProductMetric,
+    combined,
+)
 from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.prediction import votes
 from cayleyklein.selection import procedure, scores
@@ -40,7 +47,7 @@ PREDICTOR_TEXTS = {
     Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CurvedMLKR(n_components=2)`` from
     numbers: cloned and fitted. One fitted before is used as it is inside scikit-learn's
     ``FrozenEstimator``.
-metric : CurvedMetric, MixedMetric or ProductMetric, optional
+metric : CurvedMetric, FormMetric, MixedMetric or ProductMetric, optional
     A ready-made metric; nothing is learned then.""",
     "class_weight": """class_weight : dict, "balanced" or None, default=None
     Factors of the rows' weights by class. "balanced" gives all classes the same weight.""",
@@ -69,7 +76,7 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: RowLearner._parameter_constraints[name] for name in LEARNING},
         "learner": [HasMethods(["fit"]), None],
-        "metric": [CurvedMetric, MixedMetric, ProductMetric, None],
+        "metric": [CurvedMetric, FormMetric, MixedMetric, ProductMetric, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
     _given: GivenRows
@@ -222,12 +229,17 @@ def obtain_metric(
     rows = learner._training_rows(given, size, rng)
     with _estimators.few_threads(*rows.X.shape):
         if select:
-            chosen = procedure.select(geometry, learner, rows, estimator._scorer, rng)
+            asked = votes_asked_for(estimator)
+            chosen = procedure.select(geometry, learner, rows, estimator._scorer, rng, asked)
         else:
             metric, fits = learner._learn(rows, rng)
             learned = procedure.Selection(learner.geometry, "learned", 0)
             chosen = procedure.Chosen(metric, fits, learned, len(rows))
-    if chosen.metric.domain and given.always is None and not isinstance(given.X, RowBlocks):
+    if (
+        combined.has_boundary(chosen.metric)
+        and given.always is None
+        and not isinstance(given.X, RowBlocks)
+    ):
         beyond = ~chosen.metric.contains(given.X)  # of a metric learned from a sample
         if beyond.any():
             return obtain_metric(estimator, replace(given, always=beyond), select, **changed)
@@ -239,6 +251,12 @@ def obtain_metric(
     if len(getattr(estimator, "feature_names_in_", ())) == given.n_columns:
         learner.feature_names_in_ = estimator.feature_names_in_
     return chosen.metric, learner, chosen.selection
+
+
+def votes_asked_for(estimator: Any) -> votes.AskedVotes:
+    """Return the numbers of neighbours that an estimator may take, and its kind of votes."""
+    k = estimator.n_neighbors
+    return votes.AskedVotes(scores.NEIGHBORS if k == "auto" else (int(k),), estimator.weights)
 
 
 def fitted_learner(learner: Any, given: GivenRows) -> Any:

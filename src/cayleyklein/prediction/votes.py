@@ -18,7 +18,14 @@ from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import Ranked, SearchIndex
-from cayleyklein.prediction.points import LeftOut, LocalScales, Points
+from cayleyklein.prediction.points import (
+    NEAR,
+    LeftOut,
+    LocalScales,
+    Points,
+    fifth_nearest,
+    floored_scales,
+)
 from cayleyklein.selection.scores import NEIGHBORS, grid_for
 
 Weights = str | Callable[[Floats], Any]
@@ -261,32 +268,77 @@ class NumberMeans:
 
 
 def held_out_probabilities(
-    train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats | None
+    train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats
 ) -> Floats:
     """Return class probabilities (n_numbers, m, C) by locally scaled votes."""
-    first, point = train.points
-    C = int(max(train.labels.max(), held_out.labels.max())) + 1
-    most = 2 * max(NEIGHBORS) + 1
-    if Q is None:
-        scales = LocalScales(np.ones(len(first)))
-        rows = np.argsort(Z, axis=1, kind="stable")[:, :most]
-        distances = np.take_along_axis(Z, rows, axis=1)
-    else:
-        scales = LocalScales.euclidean(Z[first])
-        distances, rows = nearest_rows(Z[first], Q, min(len(first), most))
-    votes = LabelVotes(Points(first, point), train.labels, train.weights, C, "local", scales)
-    unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=C)
-    prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
-    found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
-    numbers = grid_for(distances.shape[1])
-    return np.array([votes.answers(nearest_of(found, 2 * k + 1), k, prior=prior) for k in numbers])
+    first, _ = train.points
+    scales = LocalScales.euclidean(Z[first])
+    distances, rows = nearest_rows(Z[first], Q, min(len(first), 2 * max(NEIGHBORS) + 1))
+    return AskedVotes().probabilities(train, held_out, distances, rows, scales)
 
 
-def held_out_means(
-    train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats | None
-) -> Floats:
+@dataclass(frozen=True)
+class AskedVotes:
+    """The numbers of neighbours and the kind of votes by which held-out rows are predicted."""
+
+    numbers: tuple[int, ...] = NEIGHBORS
+    weights: Weights = "local"
+
+    @property
+    def are_local(self) -> bool:
+        return isinstance(self.weights, str) and self.weights == "local"
+
+    def by_distance(
+        self, train: TrainingRows, held_out: TrainingRows, table: Floats, among: Floats | None
+    ) -> Floats:
+        """Return class probabilities (n_numbers, m, C) from distances of rows to points.
+
+        Parameters
+        ----------
+        table : ndarray of shape (m, p)
+            Distances of the held-out rows to the points of the training rows.
+        among : ndarray of shape (p, s), or None
+            Distances of these points to some of them, which give the scales of local votes.
+        """
+        most = min(table.shape[1], candidates_of(self.weights, max(self.numbers)))
+        rows = np.argsort(table, axis=1, kind="stable")[:, :most]
+        distances = np.take_along_axis(table, rows, axis=1)
+        scales = None
+        if among is not None:
+            nearest = np.sort(among, axis=1)[:, : NEAR + 1]
+            itself = np.isin(np.arange(len(among)), even_rows(len(among), among.shape[1]))
+            scales = LocalScales(floored_scales(fifth_nearest(nearest, itself)))
+        return self.probabilities(train, held_out, distances, rows, scales)
+
+    def probabilities(
+        self,
+        train: TrainingRows,
+        held_out: TrainingRows,
+        distances: Floats,
+        rows: Ints,
+        scales: LocalScales | None,
+    ) -> Floats:
+        """Return class probabilities (n_numbers, m, C) from the nearest points of held-out rows."""
+        first, point = train.points
+        C = int(max(train.labels.max(), held_out.labels.max())) + 1
+        votes = LabelVotes(
+            Points(first, point), train.labels, train.weights, C, self.weights, scales
+        )
+        unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=C)
+        prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
+        found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
+        most = distances.shape[1]
+        numbers = [max(1, min(k, most - 1)) for k in self.numbers]
+        return np.array(
+            [
+                votes.answers(nearest_of(found, candidates_of(self.weights, k)), k, prior=prior)
+                for k in numbers
+            ]
+        )
+
+
+def held_out_means(train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats) -> Floats:
     """Return mean targets (n_numbers, m, t) with linear weights."""
-    assert Q is not None
     distances, rows = nearest_rows(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
     return means_by_number(train, Ranked(distances, rows, np.ones(len(rows), dtype=bool)))
 

@@ -14,10 +14,11 @@ from cayleyklein.learning import descent, starts
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows, distinct_rows
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.selection.scores import NEIGHBORS, TIE, Scorer, best_losses, gain_of
 
 PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}  # not learned, by their start
-ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)  # shares of the elliptic metric; the first wins ties
+SCALE_POINTS = 2000  # points, evenly spaced, among which those of a mixed metric have their scales
 FIRST_SAMPLE = 8000  # rows, where their columns are few
 LEAST_GROWTH = 1.5  # factor by which a sample must be able to grow to be worth another pass
 NEIGHBOR_ROWS = 10_000  # rows among which held-out rows have their neighbours
@@ -130,19 +131,25 @@ class Chosen:
 
 
 def select(
-    geometry: str, learner: Any, rows: TrainingRows, scorer: Scorer, rng: np.random.Generator
+    geometry: str,
+    learner: Any,
+    rows: TrainingRows,
+    scorer: Scorer,
+    rng: np.random.Generator,
+    asked: Any,
 ) -> Chosen:
     """Learn the metric of a geometry, and choose what is to be chosen.
 
     With "auto" the learner's product competes with plain neighbours. With "auto", "product" and
     "mixed" the number of neighbours is chosen, and with "mixed" its α. Other geometries are learned
-    from all rows, and nothing is held out.
+    from all rows, and nothing is held out. `asked` are the votes (`votes.AskedVotes`) for which α
+    is chosen.
     """
     constant = rows.targets is not None and not rows.targets.any()
     chooses = learner.geometry in ("product", "mixed") and not constant
     if chooses and len(rows.X) >= SELECT_FROM:
         if geometry == "mixed":
-            return choose_alpha(learner, rows, scorer, rng)
+            return choose_alpha(learner, rows, scorer, asked, rng)
         return choose_metric(learner, rows, scorer, rng, plain=geometry == "auto")
     k = scorer.default_neighbors(len(rows))
     reason = f"too few distinct rows, {len(rows)}, to hold some out"
@@ -152,11 +159,11 @@ def select(
     metric, fits = learner._learn(rows, rng)
     name = learner.geometry
     if name == "mixed":
-        name = f"α = {0.5 if learner.alpha == 'auto' else learner.alpha:g}"
+        name = f"α = {metric.weights[0]:.3g}"
     if constant:
         name, reason = "standardised k-NN", "y is constant"
     elif not chooses:
-        reason, k = "the geometry that was asked for", scorer.single_neighbors(rows, fits[0].found)
+        reason, k = "the geometry that was asked for", scorer.single_neighbors(rows, fits)
     return Chosen(metric, fits, Selection(name, reason, k), len(rows))
 
 
@@ -259,42 +266,52 @@ def plain_metric(rows: TrainingRows, start: str, n_components: int | None) -> Cu
 
 
 def choose_alpha(
-    learner: Any, rows: TrainingRows, scorer: Scorer, rng: np.random.Generator
+    learner: Any, rows: TrainingRows, scorer: Scorer, asked: Any, rng: np.random.Generator
 ) -> Chosen:
-    """Learn an elliptic and a hyperbolic metric, each in its own unit, and choose α."""
-    recipes = learner._recipes()
-    alphas = ALPHAS if isinstance(learner.alpha, str) else (learner.alpha,)
+    """Learn an elliptic and a hyperbolic metric, and choose α for the votes that were asked for."""
+    choice = learner._mixing_choice()
     scores: dict[str, list[Floats]] = {}
     split = split_rows(rows, rng)
     for train, held_out in split:
-        learn, test = starts.focus(recipes[0].init, train, held_out)
-        points = learn.X[train.points[0]]
-        tables = []
-        for fit in descent.descend_parts(learn, recipes, rng):
-            factor, center, K = fit.found
-            metric = CurvedMetric(factor=factor, center=center, curvature=K)
-            unit = descent.part_unit(learn, fit.found)
-            tables.append(metric.pairwise(test.X, points, outside="inf") / unit)
-        for alpha in alphas:
-            table = alpha * tables[0] + (1 - alpha) * tables[1]
-            found = scorer.scores(scorer.predict(train, held_out, table, None), held_out)
-            scores.setdefault(f"α = {alpha:g}", []).append(found)
+        mixing = learner._learn_mixed(train, rng)
+        points = train.as_given[train.points[0]]
+        some = points[even_rows(len(points), SCALE_POINTS)]
+        there = held_out.as_given
+        to_points = [part.pairwise(there, points, outside="inf") for part in mixing.parts]
+        among = [part.pairwise(points, some) for part in mixing.parts if asked.are_local]
+        for share in choice.shares:
+            alpha = choice.alpha(share, mixing)
+            table = mixed_table(alpha, to_points)
+            near = mixed_table(alpha, among) if among else None
+            found = scorer.scores(asked.by_distance(train, held_out, table, near), held_out)
+            scores.setdefault(choice.name(share), []).append(found)
     weights = [held_out.weights for _, held_out in split]
-    selection = choose_candidate(scores, weights, scorer, tie_to_first=True)
-    alpha = float(selection.chosen.removeprefix("α = "))
-    (rows,) = starts.focus(recipes[0].init, rows)
-    fits = descent.descend_parts(rows, recipes, rng, learner._report(), keep_all=True)
-    return Chosen(descent.mixed_of(rows, fits, alpha), fits, selection, len(rows))
+    selection = choose_candidate(scores, weights, scorer, tie=-choice.tie, numbers=asked.numbers)
+    mixing = learner._learn_mixed(rows, rng)
+    names = [choice.name(share) for share in choice.shares]
+    alpha = choice.alpha(choice.shares[names.index(selection.chosen)], mixing)
+    selection = replace(selection, chosen=f"α = {alpha:.3g}")
+    return Chosen(mixing.metric(alpha), mixing.fits, selection, len(rows))
+
+
+def mixed_table(alpha: float, tables: list[Floats]) -> Floats:
+    """Return α d_E + (1 - α) d_H, of which one part may be infinite and have no weight."""
+    parts = zip((alpha, 1 - alpha), tables, strict=True)
+    return np.asarray(sum(weight * table for weight, table in parts if weight))
 
 
 def choose_candidate(
-    scores: dict[str, list[Floats]], weights: list[Floats], scorer: Scorer, *,
-    tie_to_first: bool = False,
-) -> Selection:  # fmt: skip
+    scores: dict[str, list[Floats]],
+    weights: list[Floats],
+    scorer: Scorer,
+    *,
+    tie: float = TIE,
+    numbers: tuple[int, ...] = NEIGHBORS,
+) -> Selection:
     """Choose between the first candidate and the best of the others, by their loss.
 
-    `scores` and `weights` of held-out rows come fold by fold. Where the difference is less than
-    `TIE` standard errors, the other wins, or the first with `tie_to_first`.
+    `scores` and `weights` of held-out rows come fold by fold. The first wins where its loss is
+    less by more than `tie` standard errors: with a negative tie it also wins what is nearly equal.
     """
     share = np.concatenate(weights) / np.concatenate(weights).sum()
     trials, losses = {}, {}
@@ -302,13 +319,13 @@ def choose_candidate(
         joined = np.concatenate(parts, axis=2)
         best, losses[name] = best_losses(joined, share)
         means = np.array([values @ share for values in joined[:, best]])
-        trials[name] = Trial(name, NEIGHBORS[best], scorer.named(means))
+        trials[name] = Trial(name, numbers[best], scorer.named(means))
     first, *others = losses
     chosen, against, score = trials[first], "", next(iter(trials[first].scores))
     if others:
         rival = min(others, key=lambda name: float(losses[name] @ share))
         gain, error = gain_of(losses[rival], losses[first], share)
-        enough = gain > (-TIE if tie_to_first else TIE) * error
+        enough = gain > tie * error
         chosen, other = (trials[name] for name in ((first, rival) if enough else (rival, first)))
         against = f", {other.name} {other.scores[score]:.3f}"
     reason = f"{score} {chosen.scores[score]:.3f} on {len(share)} held-out rows{against}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,8 @@ from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 
 # (train, held_out, Z, Q) → predictions (n_numbers, m, …), one for each number of neighbours. Z and
-# Q are coordinates of the rows in which distances are Euclidean; with Q None, Z holds the distances
-# (m, p) of held-out rows to the points of the training rows.
-Predict = Callable[[TrainingRows, TrainingRows, Floats, Floats | None], Floats]
+# Q are coordinates of the rows in which distances are Euclidean.
+Predict = Callable[[TrainingRows, TrainingRows, Floats, Floats], Floats]
 
 NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)  # numbers of voting neighbours that are tried
 LABEL_NEIGHBORS, NUMBER_NEIGHBORS = 15, 9  # voters where held-out rows were not asked
@@ -31,7 +31,7 @@ class LabelScores:
         """Return the number of neighbours where n rows are too few to hold some out."""
         return int(np.clip(n // 10, 3, LABEL_NEIGHBORS))
 
-    def single_neighbors(self, rows: TrainingRows, found: Parameters) -> int:
+    def single_neighbors(self, rows: TrainingRows, fits: Any) -> int:
         """Return the number of neighbours for one geometry, learned from all rows."""
         return LABEL_NEIGHBORS
 
@@ -57,8 +57,8 @@ class NumberScores:
     def default_neighbors(self, n: int) -> int:
         return int(np.clip(n // 3, 1, NUMBER_NEIGHBORS))
 
-    def single_neighbors(self, rows: TrainingRows, found: Parameters) -> int:
-        return self.left_out(rows, found)
+    def single_neighbors(self, rows: TrainingRows, fits: Any) -> int:
+        return self.left_out(rows, fits[0].found)
 
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
         """Return squared errors (1, n_numbers, m), in units of the targets' variance."""

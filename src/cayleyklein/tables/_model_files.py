@@ -22,7 +22,7 @@ from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels.state import kernel_state, restore_kernel
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
@@ -55,6 +55,7 @@ TableModel = TableClassifier | TableRegressor
 MODELS: dict[str, type[TableModel]] = {"class": TableClassifier, "number": TableRegressor}
 METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
     "CurvedMetric": (CurvedMetric, ""),
+    "FormMetric": (FormMetric, ""),
     "MixedMetric": (MixedMetric, "weights"),
     "ProductMetric": (ProductMetric, "units"),
 }
@@ -196,6 +197,12 @@ def metric_state(metric: Any) -> State:
     }
 
 
+def metric_part(factor: Any, center: Any, curvature: float) -> CurvedMetric | FormMetric:
+    """Return a metric from its arrays: the factor of a FormMetric has a column more."""
+    kind = FormMetric if np.shape(factor)[-1] == len(center) + 1 else CurvedMetric
+    return kind(factor=factor, center=center, curvature=curvature)
+
+
 def state_of(model: TableModel) -> State:
     given, is_class = model.estimator_._given, model.task == "class"
     is_kernel = model.is_kernel
@@ -224,7 +231,7 @@ def model_of(state: State) -> TableModel:
     model.set_params(**{name: given[name] for name in parameters_of(model)})
     encoder, numbers, targets = state["encoder"], state["row_numbers"], state["targets"]
     columns = zip(learned["factors"], learned["centers"], learned["curvatures"], strict=True)
-    parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]
+    parts = [metric_part(L, center, K) for L, center, K in columns]
     kind, several = METRICS[learned["kind"]]
     metric = kind(parts, learned["numbers"]) if several else parts[0]
     if not np.isfinite(state["rows"]).all():

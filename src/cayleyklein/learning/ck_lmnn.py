@@ -1,0 +1,262 @@
+"""The paper's learner as an estimator: LMNN in Cayley-Klein geometries, to the letter."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from cayleyklein import _estimators
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import descent, learner, lmnn, paper
+from cayleyklein.learning.rows import GivenRows, TrainingRows
+from cayleyklein.metrics import CurvedMetric, FormMetric, Metric
+
+GEOMETRIES = ("flat", "elliptic", "hyperbolic", "mixed")
+STARTS = ("precision", "lmnn", "identity", "diagonal", "diagonal-lmnn")
+
+
+class CayleyKleinLMNN(learner.RowLearner):
+    """Learn a metric by the method of Nielsen, Muzellec and Nock (2016), to the letter.
+
+    :class:`CurvedLMNN` is what this package learns metrics with, and predicts better. This is the
+    paper's own algorithm, for those who want to compare with it: gradient descent on the factor L
+    of the form S = LᵀL (elliptic), S = LᵀDL (hyperbolic) or of the matrix LᵀL (flat), with the
+    paper's loss, starts and step rule. What it does not say has a parameter here, whose description
+    says so. The steps are written down in the paper's order in ``learning/paper.py``.
+
+    Parameters
+    ----------
+    geometry : {"flat", "elliptic", "hyperbolic", "mixed"}, default="elliptic"
+        "flat" is Mahalanobis-LMNN (§4.1). "mixed" learns an elliptic and a hyperbolic metric, each
+        by itself, and adds their distances as α d_E + (1 - α) d_H (§5.2).
+    alpha : float or "auto", default="auto"
+        The α of a mixed metric, as printed. "auto" is 0.5 here; as ``learner=`` of
+        :class:`CurvedKNeighborsClassifier` it is chosen from 0, 0.05, …, 1 on held-out rows, for
+        the number of neighbours and the votes of that classifier.
+    n_targets : int, default=3
+        Target neighbours of a row: its nearest rows of the same class by Euclidean distance.
+    margin : float, default=1.0
+        The paper's 1. Its gradients have a factor k of the distance besides, which is 1 here:
+        ``margin=1/k`` gives the metric for another k.
+    push : float, default=0.5
+        The paper's μ, the share of the push term in the loss; it gives no value.
+    init : {"precision", "lmnn", "identity", "diagonal", "diagonal-lmnn"}, metric or array, \
+default="precision"
+        Σ and the centre of the start. "precision", "lmnn": the precision matrix of the rows, or the
+        matrix that Mahalanobis-LMNN learns, about their mean: G₊ (elliptic) and G₋ (hyperbolic).
+        "identity": the identity in their place. "diagonal", "diagonal-lmnn", only hyperbolic:
+        L = diag(L', 1) and D = diag(-1, …, -1, κ max‖L'x‖²), about the origin, with the factor L'
+        of the precision matrix or of Mahalanobis-LMNN. Or a metric to go on from, or the array
+        (d, d) of a factor.
+    kappa : float or "auto", default="auto"
+        κ of the start, as printed. In G₊ it is how curved the start is; "auto" is 1. In D, κ > 1;
+        "auto" is 2. In G₋ rows must be inside -1/κ² < 0; "auto" is where the farthest row has the
+        place that κ = 2 gives it in D.
+    learning_rate : float or "auto", default="auto"
+        γ of the first step. "auto" moves the images Lx̃ of the rows by 1 % of their size: the paper
+        says that the best γ is not known beforehand.
+    impostor_interval : int, default=10
+        Iterations after which the impostors are searched again; the paper says 10 to 20.
+    max_iter : int or "auto", default="auto"
+        Iterations at most; "auto" is 200. The paper does not say when it stops.
+    tol : float, default=1e-5
+        The fit ends where the loss changes by less than this share of it, also with new impostors.
+    domain : {"rows", "ellipsoid"}, default="rows"
+        When γ is halved: "rows" where a row leaves the domain, as in the paper; the metric may then
+        be a :class:`FormMetric`, whose domain is no ellipsoid. "ellipsoid" also where the domain is
+        none, so that it is always a :class:`CurvedMetric`.
+    standardize : bool, default=False
+        Whether columns are standardised first: targets, starts and steps are then those of
+        standardised columns. The paper does not do so; it matters where columns have different
+        units.
+    subsample : int, float, "auto" or None, default="auto"
+        Rows to learn from, or their share, by class. "auto" takes at most 10,000, None all rows.
+    random_state : int, RandomState or None, default=None
+        Draws the subsample, and the rows that are held out to choose α.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
+        leaves a usable metric.
+    verbose : bool, default=False
+        Write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric, FormMetric or MixedMetric
+        The last iterate, in the unit where |K| = 1.
+    alpha_ : float
+        α of a mixed metric.
+    geometry_ : str
+    curvature_ : ndarray of shape (n_parts,)
+        K of each part of the metric; one for a single metric.
+    components_ : ndarray of shape (n_rows, d)
+        The factors L of the parts, one below the other; for a FormMetric the first d columns of
+        its factor.
+    n_iter_ : int
+        Iterations of all parts.
+    loss_history_ : list of list of float
+        For each part the loss at its start and after each iteration. It may rise: nothing in the
+        paper's rule looks at it.
+    n_features_in_ : int
+    n_samples_learned_ : int
+        Distinct rows of positive weight that the metric was learned from.
+    feature_names_in_ : ndarray
+    classes_ : ndarray
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedKNeighborsClassifier
+    >>> from cayleyklein.datasets import load_balance
+    >>> X, y = load_balance(return_X_y=True)
+    >>> CayleyKleinLMNN("elliptic").fit(X, y).metric_
+    CurvedMetric(elliptic, d=4, K=1)
+    >>> learner = CayleyKleinLMNN("elliptic")
+    >>> model = CurvedKNeighborsClassifier(3, learner=learner, weights="uniform")
+    >>> bool(model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.88)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "geometry": [StrOptions(set(GEOMETRIES))],
+        "alpha": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "n_targets": [Interval(Integral, 1, None, closed="left")],
+        "margin": [Interval(Real, 0, None, closed="neither")],
+        "push": [Interval(Real, 0, 1, closed="both")],
+        "init": [StrOptions(set(STARTS)), CurvedMetric, FormMetric, "array-like"],
+        "kappa": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "impostor_interval": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "domain": [StrOptions({"rows", "ellipsoid"})],
+        "standardize": ["boolean"],
+    }
+    _numeric = False
+    n_components = None
+
+    def __init__(
+        self,
+        geometry: str = "elliptic",
+        *,
+        alpha: float | str = "auto",
+        n_targets: int = 3,
+        margin: float = 1.0,
+        push: float = 0.5,
+        init: Any = "precision",
+        kappa: float | str = "auto",
+        learning_rate: float | str = "auto",
+        impostor_interval: int = 10,
+        max_iter: int | str = "auto",
+        tol: float = 1e-5,
+        domain: str = "rows",
+        standardize: bool = False,
+        subsample: int | float | str | None = "auto",
+        random_state: Any = None,
+        callback: Callable[[descent.Progress], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.geometry = geometry
+        self.alpha = alpha
+        self.n_targets = n_targets
+        self.margin = margin
+        self.push = push
+        self.init = init
+        self.kappa = kappa
+        self.learning_rate = learning_rate
+        self.impostor_interval = impostor_interval
+        self.max_iter = max_iter
+        self.tol = tol
+        self.domain = domain
+        self.standardize = standardize
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        _estimators.check_parameters(self)
+        if not isinstance(self.init, str):
+            if self.geometry == "mixed":
+                raise InvalidInputError(
+                    'Got a metric as init with geometry="mixed", which learns two metrics; give '
+                    "one geometry, or a start by name."
+                )
+            if isinstance(self.init, FormMetric) and self.geometry != "hyperbolic":
+                raise InvalidInputError(
+                    f"Got a FormMetric as init, which is hyperbolic, with "
+                    f"geometry={self.geometry!r}."
+                )
+            return
+        if self.init.startswith("diagonal"):
+            if self.geometry != "hyperbolic":
+                raise InvalidInputError(
+                    f'init={self.init!r} is a start of geometry="hyperbolic"; got geometry='
+                    f'{self.geometry!r}, for which the paper has "precision" and "lmnn".'
+                )
+            if not isinstance(self.kappa, str) and self.kappa <= 1:
+                raise InvalidInputError(
+                    f"Got kappa={self.kappa!r} with init={self.init!r}, but D needs κ > 1: the "
+                    f"farthest row is on the boundary at κ = 1."
+                )
+        if self.geometry == "flat" and self.init == "lmnn":
+            raise InvalidInputError(
+                'init="lmnn" starts a curved metric from what geometry="flat" learns; take '
+                '"precision" or "identity".'
+            )
+
+    def _recipe(self, geometry: str) -> paper.PaperRecipe:
+        return paper.PaperRecipe(
+            geometry,
+            init=self.init if isinstance(self.init, str) else "precision",
+            kappa=_number(self.kappa),
+            n_targets=self.n_targets,
+            margin=float(self.margin),
+            push=float(self.push),
+            learning_rate=_number(self.learning_rate),
+            impostor_interval=self.impostor_interval,
+            max_iter=200 if isinstance(self.max_iter, str) else self.max_iter,
+            tol=float(self.tol),
+            domain=self.domain,
+            standardize=self.standardize,
+        )
+
+    def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
+        drawn = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
+        self._check_columns(given.n_columns, given.n_columns)
+        rows = self._labelled_rows(drawn, turn=False)
+        lmnn.warn_of_small_classes(rows, given.classes, self.n_targets)
+        return rows
+
+    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Metric, Any]:
+        if self.geometry == "mixed":
+            mixing = self._learn_mixed(rows, rng)
+            share = 0.5 if isinstance(self.alpha, str) else float(self.alpha)
+            return mixing.metric(share), mixing.fits
+        fit = paper.learn(
+            rows, self._recipe(self.geometry), self._given_start(rows), self._report()
+        )
+        return fit.metric, (fit,)
+
+    def _learn_mixed(self, rows: TrainingRows, rng: np.random.Generator) -> descent.Mixing:
+        report = self._report()
+        fits = [
+            paper.learn(rows, self._recipe(geometry), report=report)
+            for geometry in ("elliptic", "hyperbolic")
+        ]
+        return descent.Mixing(tuple(fit.metric for fit in fits), (1.0, 1.0), tuple(fits))
+
+    def _mixing_choice(self) -> descent.MixingChoice:
+        if not isinstance(self.alpha, str):
+            return descent.MixingChoice((float(self.alpha),), in_units=False)
+        shares = np.linspace(0, 1, 21).round(2)
+        return descent.MixingChoice(tuple(shares.tolist()), in_units=False, tie=0.0)
+
+    def _given_start(self, rows: TrainingRows) -> CurvedMetric | FormMetric | None:
+        if isinstance(self.init, str):
+            return None
+        metric: CurvedMetric | FormMetric = self._init_metric(rows)
+        return metric
+
+
+def _number(value: float | str) -> float | None:
+    return None if isinstance(value, str) else float(value)
