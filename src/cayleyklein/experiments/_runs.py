@@ -27,45 +27,76 @@ from cayleyklein._version import __version__
 from cayleyklein.experiments import scores
 from cayleyklein.experiments.methods import METHODS, Cell
 from cayleyklein.experiments.problems import Problem, Split
+from cayleyklein.prediction import CurvedKNeighborsClassifier
 from cayleyklein.tables import TableEncoder, atomic
 
-Outcome = dict[str, Any]  # what :func:`evaluate_cell` returns
+Outcome = dict[str, Any]  # what :func:`evaluate_cells` returns for each cell
 ProgressCallback = Callable[[int, int, str], object]
 
 
-def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
-    """Fit a method to the training rows of a split, and test it on the others, on one thread."""
-    # BLAS threads would change the last digits, and the CPU time, with the number of processes
+def evaluate_cells(cells: Sequence[Cell], problem: Problem, split: Split) -> list[Outcome]:
+    """Fit a method to the training rows of a split, and test it on the others, on one thread.
+
+    The cells are of one method whose metric does not depend on the k that votes: it is learned for
+    the first one, and the others vote by it.
+    """
     (train, test), rows, y = split, problem.X, problem.y
-    model = METHODS[cell.method].make(problem.task, cell.k, cell.n_targets)
+    first = cells[0]
+    model = METHODS[first.method].make(problem.task, first.k, first.n_targets)
     if hasattr(rows, "iloc"):
         model, rows = make_pipeline(TableEncoder(), model), rows.iloc
+    # BLAS threads would change the last digits, and the CPU time, with the number of processes
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.process_time()
         model.fit(rows[train], y[train])
-        middle = time.process_time()
-        predicted = model.predict(rows[test])
-        end = time.process_time()
-        if problem.task == "class":
-            shares = model.predict_proba(rows[test])
-            scored: Outcome = {
-                "accuracy": float((predicted == y[test]).mean()),
-                "log_loss": scores.log_loss(shares, model.classes_, y[test]),
-                "calibration": scores.calibration(shares, model.classes_, y[test]),
-            }
-        else:
-            scored = scores.number_errors(y[test], predicted)
+        seconds = time.process_time() - start
+        outcomes = [tested(model, problem, rows, test)]
+        for cell in cells[1:]:
+            k: Any = cell.k
+            voters = CurvedKNeighborsClassifier(k, weights="uniform", metric=model.metric_)
+            voters.fit(rows[train], y[train])
+            outcomes.append(tested(voters, problem, rows, test))
     while hasattr(model, "steps"):
         model = model.steps[-1][1]
     learner = getattr(model, "learner_", None)
-    geometry, alpha = getattr(learner, "geometry_", None), getattr(learner, "alpha_", None)
-    return scored | {
-        "n_train": len(train), "n_test": len(test), "fit_seconds": middle - start,
-        "predict_seconds": end - middle, "geometry": geometry, "alpha": alpha,
+    learned = {
+        "n_train": len(train),
+        "n_test": len(test),
+        "fit_seconds": seconds,
+        "geometry": getattr(learner, "geometry_", None),
+        "alpha": getattr(learner, "alpha_", None),
         "curvatures": [float(K) for K in np.atleast_1d(getattr(learner, "curvature_", ()))],
         "notes": list(dict.fromkeys(str(warning.message) for warning in caught)),
-    }  # fmt: skip
+    }
+    return [outcome | learned for outcome in outcomes]
+
+
+def tested(model: Any, problem: Problem, rows: Any, test: Any) -> Outcome:
+    """Return how a fitted model does on test rows."""
+    start = time.process_time()
+    predicted = model.predict(rows[test])
+    seconds = {"predict_seconds": time.process_time() - start}
+    truth = problem.y[test]
+    if problem.task != "class":
+        return scores.number_errors(truth, predicted) | seconds
+    shares = model.predict_proba(rows[test])
+    return seconds | {
+        "accuracy": float((predicted == truth).mean()),
+        "log_loss": scores.log_loss(shares, model.classes_, truth),
+        "calibration": scores.calibration(shares, model.classes_, truth),
+    }
+
+
+def grouped(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Return the cells in groups that one fit serves, in their order."""
+    groups: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        learned_for = METHODS[cell.method].learned_for
+        shared = learned_for is not None and cell.k is not None
+        learned = learned_for(cell.k, cell.n_targets) if learned_for and shared else cell
+        groups.setdefault((cell.dataset, cell.method, learned), []).append(cell)
+    return list(groups.values())
 
 
 def run_cells(
@@ -80,15 +111,17 @@ def run_cells(
     done, total = (sum(len(splits[c.dataset]) for c in some) for some in (found, cells))
     if found:
         tell(done, total, "finished before")
-    tasks = [(c, split) for c in cells if c not in found for split in splits[c.dataset]]
-    calls = (delayed(evaluate_cell)(cell, problems[cell.dataset], split) for cell, split in tasks)
-    for (cell, _), outcome in zip(tasks, parallel(calls), strict=True):
-        parts = found.setdefault(cell, [])
-        parts.append(outcome)
-        done += 1
-        if store is not None and len(parts) == len(splits[cell.dataset]):
-            store.write(cell, parts)  # here, because workers may be on other machines
-        tell(done, total, str(cell))
+    groups = grouped([cell for cell in cells if cell not in found])
+    tasks = [(group, split) for group in groups for split in splits[group[0].dataset]]
+    calls = (delayed(evaluate_cells)(some, problems[some[0].dataset], at) for some, at in tasks)
+    for (group, _), outcomes in zip(tasks, parallel(calls), strict=True):
+        for cell, outcome in zip(group, outcomes, strict=True):
+            parts = found.setdefault(cell, [])
+            parts.append(outcome)
+            done += 1
+            if store is not None and len(parts) == len(splits[cell.dataset]):
+                store.write(cell, parts)  # here, because workers may be on other machines
+            tell(done, total, str(cell))
     return {cell: found[cell] for cell in cells}
 
 

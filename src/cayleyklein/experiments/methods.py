@@ -16,7 +16,7 @@ from sklearn.svm import SVC, SVR
 
 from cayleyklein._validation import as_choice, as_texts
 from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
-from cayleyklein.learning import CurvedLMNN
+from cayleyklein.learning import CayleyKleinLMNN, CurvedLMNN
 from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
 
 SEED = 0
@@ -24,15 +24,32 @@ SEEDED: dict[str, Any] = {"random_state": SEED}
 PAPER_NEIGHBORS = 3
 BOTH_TASKS = ("class", "number")
 BASELINE, BY_NEIGHBORS = "knn", "neighbors"
-PAPERS = "paper-"  # prefix of the methods that are the paper's algorithm
+# Prefixes of the methods that are the paper's algorithm: on columns as they are given, as the paper
+# has it, and on standardised ones.
+PAPERS, STANDARDISED = "paper-", "paper-std-"
+WHOSE = {PAPERS: "paper's algorithm", STANDARDISED: "same, standardised", "": "ours"}
+
+
+def whose(method: str) -> str:
+    """Return the prefix of a method's name: which algorithm it is."""
+    return next(prefix for prefix in (STANDARDISED, PAPERS, "") if method.startswith(prefix))
+
+
+def in_print(method: str) -> str:
+    """Return a method's name without its prefix: what it is called in the paper's tables."""
+    return method.removeprefix(whose(method))
 
 
 class Method(NamedTuple):
-    """A title, and a function (task, k, n_targets) → estimator, k and n_targets None by default."""
+    """A title, and a function (task, k, n_targets) → estimator, k and n_targets None by default.
+
+    The metric that it learns depends on the k that votes, or not; one fit then serves several k.
+    """
 
     title: str
     make: Callable[..., Any]
     tasks: tuple[str, ...] = BOTH_TASKS
+    learned_for: Callable[[int | None, int | None], Any] | None = None
 
     def title_for(self, task: str) -> str:
         return self.title if task == "class" else self.title.replace("LMNN", "MLKR")
@@ -50,22 +67,37 @@ def _scaled(title: str, *learners: BaseEstimator) -> Method:
     return Method(title, make, BOTH_TASKS[: 1 if learners else 2])
 
 
-def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
+def _curved(title: str, geometry: str) -> Method:
     def make(task: str, k: int | None = None, n_targets: int | None = None) -> Any:
-        if is_paper:
-            k = k or PAPER_NEIGHBORS
-            n_targets = n_targets or k
         votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
         kind = CurvedKNeighborsClassifier if task == "class" else CurvedKNeighborsRegressor
         if task == "number" or n_targets is None:
             return kind(**votes, **SEEDED, geometry=geometry)
         learned = "product" if geometry == "auto" else geometry
-        how: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
-        learner = CurvedLMNN(geometry=learned, n_targets=n_targets, **SEEDED, **how)
-        return kind(**votes, learner=learner)
+        return kind(**votes, learner=CurvedLMNN(geometry=learned, n_targets=n_targets, **SEEDED))
 
-    title = f"{title}, paper's algorithm" if is_paper else title
-    return Method(title, make, BOTH_TASKS[: 1 if is_paper or geometry == "mixed" else 2])
+    mixed = geometry == "mixed"
+    tasks = BOTH_TASKS[:1] if mixed else BOTH_TASKS
+    # the α of a mixed metric is chosen for the k that votes
+    return Method(title, make, tasks, lambda k, n_targets: (k if mixed else None, n_targets))
+
+
+def _paper(title: str, geometry: str, *, standardize: bool) -> Method:
+    """Return the paper's algorithm: as many target neighbours as vote, unless they are given."""
+
+    def make(task: str, k: int | None = None, n_targets: int | None = None) -> Any:
+        k = k or PAPER_NEIGHBORS
+        learner = CayleyKleinLMNN(
+            geometry, n_targets=n_targets or k, standardize=standardize, **SEEDED
+        )
+        return CurvedKNeighborsClassifier(k, weights="uniform", learner=learner)
+
+    def learned_for(k: int | None, n_targets: int | None) -> Any:
+        k = k or PAPER_NEIGHBORS
+        return (k if geometry == "mixed" else None, n_targets or k)
+
+    kind = "paper's algorithm, standardised" if standardize else "paper's algorithm"
+    return Method(f"{title}, {kind}", make, BOTH_TASKS[:1], learned_for)
 
 
 class Cell(NamedTuple):
@@ -102,6 +134,7 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
 
 
 CURVED = {"flat": "flat LMNN", "elliptic": "elliptic", "hyperbolic": "hyperbolic"}
+PRINTED = CURVED | {"mixed": "mixed"}
 METHODS = {
     BASELINE: _scaled("standardised k-NN"),
     BY_NEIGHBORS: _curved("neighbours", "auto"),
@@ -111,7 +144,11 @@ METHODS = {
     **{name: _curved(title, name) for name, title in CURVED.items()},
     "learned": _curved("learned K", "learned"),
     "mixed": _curved("mixed", "mixed"),
-    **{PAPERS + name: _curved(title, name, is_paper=True) for name, title in CURVED.items()},
+    **{PAPERS + name: _paper(title, name, standardize=False) for name, title in PRINTED.items()},
+    **{
+        STANDARDISED + name: _paper(title, name, standardize=True)
+        for name, title in PRINTED.items()
+    },
     "nca": _scaled("NCA + k-NN", neighbors.NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": _either(
         "random forest", RandomForestClassifier(200, **SEEDED), RandomForestRegressor(200, **SEEDED)
@@ -127,7 +164,13 @@ METHODS = {
 }
 # Default methods of `compare` and of `reproduce`.
 COMPARED = tuple(name for name in METHODS if not name.startswith(PAPERS))
-REPRODUCED = (*CURVED, "mixed", *(PAPERS + name for name in CURVED), BASELINE, BY_NEIGHBORS)
+REPRODUCED = (
+    *PRINTED,
+    *(PAPERS + name for name in PRINTED),
+    *(STANDARDISED + name for name in PRINTED),
+    BASELINE,
+    BY_NEIGHBORS,
+)
 
 
 def check_methods(methods: Iterable[str]) -> list[str]:

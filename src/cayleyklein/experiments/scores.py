@@ -15,7 +15,7 @@ from scipy import stats
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, expect, refuse_huge
-from cayleyklein.experiments.methods import BASELINE, METHODS, PAPERS, Cell
+from cayleyklein.experiments.methods import BASELINE, METHODS, Cell, whose
 
 N_GROUPS = 10  # groups of confidence, of equal width
 CONFIDENCE = 0.95
@@ -119,7 +119,7 @@ Result = dict[str, Any]  # a cell, its outcomes, and their statistics by `summar
 STEPS = ("fit", "predict")  # that are timed
 BASELINES: dict[str, Callable[[str], str]] = {  # the method that a method is compared with
     "knn": lambda method: BASELINE,
-    "flat": lambda method: f"{PAPERS}flat" if method.startswith(PAPERS) else "flat",
+    "flat": lambda method: f"{whose(method)}flat",
 }
 
 

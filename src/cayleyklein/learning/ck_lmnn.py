@@ -55,8 +55,8 @@ default="precision"
         "auto" is 2. In G₋ rows must be inside -1/κ² < 0; "auto" is where the farthest row has the
         place that κ = 2 gives it in D.
     learning_rate : float or "auto", default="auto"
-        γ of the first step. "auto" moves the images Lx̃ of the rows by 1 % of their size: the paper
-        says that the best γ is not known beforehand.
+        γ of the first step. "auto" moves the images Lx̃ of the rows by a tenth of their size: the
+        paper says that the best γ is not known beforehand.
     impostor_interval : int, default=10
         Iterations after which the impostors are searched again; the paper says 10 to 20.
     max_iter : int or "auto", default="auto"
@@ -96,8 +96,8 @@ default="precision"
     n_iter_ : int
         Iterations of all parts.
     loss_history_ : list of list of float
-        For each part the loss at its start and after each iteration. It may rise: nothing in the
-        paper's rule looks at it.
+        For each part the loss at its start and after each iteration, over the impostors that were
+        searched last. It may rise: nothing in the paper's rule looks at it.
     n_features_in_ : int
     n_samples_learned_ : int
         Distinct rows of positive weight that the metric was learned from.
@@ -113,7 +113,7 @@ default="precision"
     CurvedMetric(elliptic, d=4, K=1)
     >>> learner = CayleyKleinLMNN("elliptic")
     >>> model = CurvedKNeighborsClassifier(3, learner=learner, weights="uniform")
-    >>> bool(model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.88)
+    >>> bool(model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.8)
     True
     """
 

@@ -36,7 +36,10 @@ from cayleyklein.metrics import CurvedMetric, FormMetric
 
 HALVED, GROWN = 0.5, 1.01  # factors of γ, as printed
 MOST_HALVINGS = 60  # before giving up: the step is then 1e-18 of what it was
-FIRST_MOVE = 0.01  # by which share of their size the first step moves the images Lx̃ of all rows
+# Share of their size by which the first step moves the images Lx̃ of all rows: of 0.003, 0.01, 0.03,
+# 0.1 and 0.3 the one with the least loss after 200 iterations on the paper's five data sets, raw and
+# standardised. With 0.3 flat fits diverge.
+FIRST_MOVE = 0.1
 # Lorentz factor from which the centre of a domain is so close to its boundary that the ellipsoid is
 # kept as a form: turning it into (L, μ) would lose half of the digits.
 FARTHEST_CENTER = 1e8
@@ -141,7 +144,7 @@ class Form:
         unit = Parameters(
             np.eye(z.shape[1]), np.zeros(z.shape[1]), descent.CURVATURES[self.geometry]
         )
-        return LiftedRows(z, unit)
+        return LiftedRows(z, unit, bends=False)
 
     def contains_rows(self) -> bool:
         """Return whether S_xx = c w² - ‖y‖² is positive for all rows, and L invertible."""
@@ -221,35 +224,31 @@ def learn(
 ) -> PaperFit:
     """Learn one metric from the recipe's start, or from a metric for rows as they were given.
 
-    The loss that is told is that of the iterate over all impostors of its own metric.
+    The losses are those that the paper's steps see: over the impostors that were searched last.
     """
     columns = Columns(rows, recipe.standardize)
     form = form_of(start, columns, recipe) if start else first_form(columns, recipe, report)
     objective = pose(columns, recipe)
     losses: list[float] = []
-    impostors: Ints | None = None
+    impostors = np.empty((0, 0), dtype=np.int64)
     gamma = recipe.learning_rate
-    before, converged, stopped, halved = np.inf, False, False, False
-    for iteration in range(recipe.max_iter):
-        loss, n_active = objective.evaluate(form.place())
+    converged, stopped, halved = False, False, False
+    for iteration in range(recipe.max_iter + 1):
+        fresh = iteration % recipe.impostor_interval == 0
+        if fresh:
+            impostors = objective.impostors(form.place())
+        loss, gradient, n_active = evaluate(objective, form, impostors)
+        if not fresh and stands(losses, loss, gradient, recipe.tol):  # and with new impostors?
+            impostors = objective.impostors(form.place())
+            loss, gradient, n_active = evaluate(objective, form, impostors)
+        converged = stands(losses, loss, gradient, recipe.tol)
         losses.append(loss)
         if report is not None:
             name = f"{recipe.geometry}, as in the paper"
             progress = descent.Progress(name, 1, iteration + 1, loss, n_active, form.metric())
             stopped = bool(report(progress))
-        if stopped:
+        if stopped or converged or iteration == recipe.max_iter:
             break
-        fresh = iteration % recipe.impostor_interval == 0
-        if fresh or impostors is None:
-            impostors = objective.impostors(form.place())
-        loss, gradient = loss_and_gradient(objective, form, impostors)
-        if not fresh and stands(before, loss, gradient, recipe.tol):  # and with new impostors?
-            impostors = objective.impostors(form.place())
-            loss, gradient = loss_and_gradient(objective, form, impostors)
-        if stands(before, loss, gradient, recipe.tol):
-            converged = not halved  # a halved step stands at the wall, not at a minimum
-            break
-        before = loss
         if gamma is None:
             gamma = first_rate(form, gradient)
         n_halved, following = step_inside(form, gamma * gradient, recipe.domain)
@@ -257,9 +256,8 @@ def learn(
             break
         form, halved = following, n_halved > 0
         gamma *= GROWN * HALVED**n_halved
-    else:
-        losses.append(objective.evaluate(form.place())[0])
-    return PaperFit(form.metric(), [losses], converged, stopped)
+    # a loss that stands after a halved step is at the wall of the domain, and at no minimum
+    return PaperFit(form.metric(), [losses], converged and not halved, stopped)
 
 
 def pose(columns: Columns, recipe: PaperRecipe) -> LargeMargin:
@@ -285,18 +283,21 @@ def pose(columns: Columns, recipe: PaperRecipe) -> LargeMargin:
     )
 
 
-def loss_and_gradient(objective: LargeMargin, form: Form, impostors: Ints) -> tuple[float, Floats]:
+def evaluate(objective: LargeMargin, form: Form, impostors: Ints) -> tuple[float, Floats, int]:
+    """Return the loss over the impostors, ∂ε/∂L, and the number of violated triplets."""
     placed = form.place()
-    loss, _ = objective.evaluate(placed, impostors)
-    return loss, form.gradient(placed)
+    loss, n_active = objective.evaluate(placed, impostors)
+    return loss, form.gradient(placed), n_active
 
 
-def stands(before: float, loss: float, gradient: Floats, tol: float) -> bool:
-    return not gradient.any() or abs(before - loss) <= tol * abs(loss)
+def stands(losses: list[float], loss: float, gradient: Floats, tol: float) -> bool:
+    if not gradient.any():
+        return True
+    return bool(losses) and abs(losses[-1] - loss) <= tol * abs(loss)
 
 
 def first_rate(form: Form, gradient: Floats) -> float:
-    """Return the γ of which the first step moves the images of the rows by one per cent.
+    """Return the γ of which the first step moves the images of the rows by a tenth of their size.
 
     The paper says that the optimal rate is not known beforehand, and not where it starts. Sizes of
     images, unlike those of L, do not depend on the units and the origin of the columns.
