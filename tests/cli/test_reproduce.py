@@ -41,6 +41,14 @@ def test_writes_everything_and_goes_on(tmp_path, capsys):
     assert found["tables"] == ["mixed"]
 
 
+def test_one_data_set(tmp_path, capsys):
+    assert run("balance", "-o", tmp_path, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {cell["dataset"] for cell in found["cells"]} == {"balance"}
+    assert run("balanse", "-o", tmp_path) == 1
+    assert "Did you mean 'balance'?" in capsys.readouterr().err
+
+
 def test_what_cannot_be_written_is_said_before_the_work(tmp_path, monkeypatch, capsys):
     def never(*_, **__):
         raise AssertionError("it has begun")

@@ -38,7 +38,8 @@ CALLS = {
         "test_size": real(0.2, 0.0, 1.0, -1.0), "n_jobs": jobs(), "progress": thing(None, "None"),
     }),
     "reproduce": Call(e.reproduce, {
-        "output": one_of(FOLDER / "cells", a_number=3, nothing=None, a_file=CSV),
+        "output": one_of(FOLDER / "cells", a_number=3, a_file=CSV),
+        "datasets": one_of(["balance"], no_such=["no"], a_number=3, a_text="wien"),
         "tables": one_of(["exp"], no_such=["no"], a_number=3, nothing=None),
         "protocol": thing(e.QUICK), "methods": methods, "n_jobs": jobs(),
         "progress": thing(None, "None"),

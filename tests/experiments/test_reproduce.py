@@ -8,15 +8,16 @@ import pytest
 from tests.experiments.made_up import OUTCOME, reproduction
 from tests.experiments.pages import external_references
 
+from cayleyklein import CayleyKleinLMNN
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments import Protocol, _runs, reproduce
+from cayleyklein.experiments import Protocol, _runs, load_problem, reproduce
 from cayleyklein.experiments._reproduce import PAPER_CELLS, beside_paper
 from cayleyklein.experiments.methods import METHODS
 
 SHORT = Protocol("short", repetitions=2, folds=2)
 OPTIONS = {"tables": ["mixed"], "protocol": SHORT, "methods": ["knn"]}
 OURS = ("flat", "elliptic", "hyperbolic", "mixed", "knn", "neighbors")
-PAPERS = ("paper-flat", "paper-elliptic", "paper-hyperbolic")
+PAPERS = tuple(prefix + name for prefix in ("paper-", "paper-std-") for name in OURS[:4])
 
 
 def run(folder, **options):
@@ -100,10 +101,45 @@ def test_votes_and_targets_reach_the_learner(given):
     made = METHODS["paper-elliptic"].make("class", *given)
     votes = given[0] or 3
     assert (made.n_neighbors, made.learner.n_targets) == (votes, given[1] or votes)
-    assert (made.weights, made.learner.solver) == ("uniform", "gradient")
+    assert (made.weights, type(made.learner)) == ("uniform", CayleyKleinLMNN)
+    assert not made.learner.standardize
+    assert METHODS["paper-std-elliptic"].make("class", *given).learner.standardize
     ours = METHODS["elliptic"].make("class", 3, 11)
     assert (ours.n_neighbors, ours.weights, ours.learner.n_targets) == (3, "uniform", 11)
     assert METHODS["elliptic"].make("class", 3, None).learner is None
+
+
+def test_one_fit_serves_several_k():
+    """The outcomes of cells that share a fit are those of fits of their own."""
+    problem, (split, *_) = (
+        load_problem("balance"),
+        SHORT.splits("balance", load_problem("balance").y),
+    )
+    for method in ("elliptic", "paper-std-elliptic"):
+        given = {"elliptic": [(1, None), (5, None)], "paper-std-elliptic": [(3, 3), (1, 3)]}
+        cells = [_runs.Cell("balance", method, *pair) for pair in given[method]]
+        (group,) = _runs.grouped(cells)
+        together = _runs.evaluate_cells(group, problem, split)
+        alone = [_runs.evaluate_cells([cell], problem, split)[0] for cell in cells]
+        for some in (*together, *alone):
+            some.pop("fit_seconds"), some.pop("predict_seconds")
+        assert together == alone
+    mixed = [_runs.Cell("balance", "paper-mixed", k) for k in (1, 3)]  # α is chosen for each k
+    assert _runs.grouped(mixed) == [[mixed[0]], [mixed[1]]]
+
+
+def test_some_data_sets_alone(tmp_path):
+    found = reproduce(datasets=["balance", "sonar"], protocol=SHORT, methods=["knn"])
+    assert found.names == ("exp", "targets", "mixed")
+    rows = [[row[1] for row in table.rows] for table in found.tables()]
+    assert rows == [["balance"] * 4, ["balance"] * 4, ["sonar", "balance"]]
+    alone = reproduce(tmp_path, datasets=["sonar"], protocol=SHORT, methods=["knn"])
+    assert alone.names == ("mixed",)
+    assert "| 3 | sonar |" in str(alone)
+    with pytest.raises(InvalidInputError, match="no data set 'iris'"):
+        reproduce(datasets=["iris"])
+    with pytest.raises(InvalidInputError, match="sonar is in"):
+        reproduce(datasets=["sonar"], tables=["exp"])
 
 
 # -- tables and files ------------------------------------------------------------------
@@ -112,7 +148,7 @@ def test_votes_and_targets_reach_the_learner(given):
 def scores_for(table, gain=0.05):
     """Return scores of every cell of a table: those that are not flat gain 5 points over flat."""
     rng = np.random.default_rng(0)
-    methods = [*(m for m in OURS if m != "mixed" or table == "mixed"), *PAPERS]
+    methods = [m for m in (*OURS, *PAPERS) if "mixed" not in m or table == "mixed"]
     scores = {}
     for dataset, k, n_targets in dict.fromkeys(
         (c.dataset, c.k, c.n_targets) for c in PAPER_CELLS if c.table == table
@@ -177,7 +213,7 @@ def test_every_number_of_the_paper_is_beside_ours(found, table):
         row = shown.rows[rows.index((cell.dataset, cell.k, cell.n_targets))]
         assert row[:2] == [str(cell.n_targets or cell.k), cell.dataset]
         assert row[at] == f"{cell.accuracy:.3f}"
-        ours = row[at + 1 : at + 3 - (cell.method == "mixed")]
+        ours = row[at + 1 : at + 4]
         assert all(entry.strip("*")[-1] in "▲=▼" for entry in ours)
     assert shown.columns[-2 - (table == "mixed") :][:2] == ("standardised k-NN", "neighbours")
 
@@ -185,10 +221,12 @@ def test_every_number_of_the_paper_is_beside_ours(found, table):
 def test_the_paper_s_algorithm_and_ours_are_counted_apart(found):
     (shown,) = found["mixed"].tables()
     at = shown.columns.index("elliptic: paper")
-    assert shown.columns[at + 1 : at + 3] == ("elliptic: paper's algorithm", "elliptic: ours")
-    assert "the paper's algorithm: " in shown.notes[0]
-    assert "of 15; ours: " in shown.notes[0]
-    assert shown.notes[0].endswith("of 20.")
+    whose = ("paper's algorithm", "same, standardised", "ours")
+    assert shown.columns[at + 1 : at + 4] == tuple(f"elliptic: {who}" for who in whose)
+    counts = shown.notes[0].partition("table, ")[2].rstrip(".").split("; ")
+    assert [count.partition(": ")[0] for count in counts] == list(whose)
+    assert all(count.endswith(" of 20") for count in counts)
+    assert shown.rows[0][-1] == "0.74, 0.50, 0.50, 0.50"  # α in print, and the made-up ones
 
 
 @pytest.mark.parametrize("table", ["exp", "targets", "mixed"])

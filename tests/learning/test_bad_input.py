@@ -24,6 +24,7 @@ from tests.small import QUERIES, SIGNS, TARGETS, TUPLES, WEIGHTS, X, Y, fitted
 
 from cayleyklein import (
     MMC,
+    CayleyKleinLMNN,
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
     CurvedLMNN,
@@ -102,8 +103,15 @@ CALLS = {
     "CurvedLMNN": Call(fitting(CurvedLMNN, X, Y), {
         "geometry": choice("elliptic"), "n_targets": count(2),
         "n_impostors": count(5, accepted=NONE), "push": real(0.5, -0.1, 1.1),
-        **descent, "solver": choice("lbfgs"), "n_passes": count(1),
+        **descent, "n_passes": count(1),
         "subsample": count(8, 1, accepted=NONE),
+    }),
+    "CayleyKleinLMNN": Call(fitting(CayleyKleinLMNN, X, Y), {
+        "geometry": choice("elliptic"), "alpha": real(0.5, -0.1, 1.1), "n_targets": count(2),
+        "margin": real(0.5, 0.0), "push": real(0.5, -0.1, 1.1), "init": choice("precision"),
+        "kappa": real(0.5, 0.0), "learning_rate": real(1e-3, 0.0), "impostor_interval": count(5),
+        "max_iter": count(5), "tol": real(1e-3, -1.0), "domain": choice("rows"),
+        "random_state": seed(), "subsample": count(8, 1, accepted=NONE),
     }),
     "MMC": Call(fitting(MMC, X, Y), {
         "max_iter": count(100), "tol": real(1e-2, -1.0),

@@ -59,7 +59,7 @@ def test_manners():
 @pytest.mark.parametrize(
     ("metrics", "weights", "message"),
     [
-        ([], None, r"at least one CurvedMetric; got \[\]"),
+        ([], None, r"at least one CurvedMetric or FormMetric; got \[\]"),
         (None, None, "got NoneType"),
         (FLAT, None, "got CurvedMetric"),
         ([FLAT, "euclidean"], None, r"got \['CurvedMetric', 'str'\]"),

@@ -96,8 +96,8 @@ def test_manners():
     ("arguments", "message"),
     [
         (([],), "at least one"),
-        ((3,), "sequence of at least one CurvedMetric"),
-        ((["flat"],), r"at least one CurvedMetric; got \['str'\]"),
+        ((3,), "sequence of at least one CurvedMetric or FormMetric"),
+        ((["flat"],), r"at least one CurvedMetric or FormMetric; got \['str'\]"),
         (([random_metric(-1.0)],), "hyperbolic, which have no chord"),
         (([random_metric(1.0), CurvedMetric.euclidean(2)],), r"one dimension; got \[3, 2\]"),
         (([random_metric(1.0)], [0.0]), "units must be positive"),

@@ -68,8 +68,24 @@ def test_a_large_table_holds_out_once():
 
 def test_alpha_of_a_mixed_metric_is_chosen():
     model = CurvedKNeighborsClassifier(geometry="mixed", random_state=0).fit(*blobs(120))
-    assert model.selection_.trials[0].name == "α = 0.5"
+    assert model.selection_.trials[0].name == "0.5 elliptic, in units"
     assert len(model.selection_.trials) == 5
+    assert model.selection_.chosen == f"α = {model.learner_.alpha_:.3g}"
+
+
+@pytest.mark.parametrize(("k", "weights"), [(3, "uniform"), (1, "linear"), (7, "local")])
+def test_alpha_is_chosen_for_the_votes_that_were_asked_for(k, weights):
+    model = CurvedKNeighborsClassifier(k, geometry="mixed", weights=weights, random_state=0)
+    model.fit(*blobs(120))
+    assert {trial.n_neighbors for trial in model.selection_.trials} == {k}
+    auto = CurvedKNeighborsClassifier(geometry="mixed", random_state=0).fit(*blobs(120))
+    scores = [[t.scores["log loss"] for t in m.selection_.trials] for m in (model, auto)]
+    assert not np.allclose(*scores)
+
+
+def test_a_mixed_metric_of_wide_rows_is_still_mixed():
+    model = CurvedKNeighborsClassifier(geometry="mixed", random_state=0)
+    model.fit(*blobs(120, d=300))
     assert model.metric_.geometry == "mixed"
 
 

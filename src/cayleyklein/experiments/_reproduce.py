@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cayleyklein._validation import as_choice, as_path, as_texts, expect
+from cayleyklein._validation import as_choice, as_path, as_texts, did_you_mean, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import _runs
 from cayleyklein.experiments import page as html
@@ -310,18 +310,23 @@ def reproduce(
     Examples
     --------
     >>> found = reproduce(datasets=["balance"], tables=["mixed"], methods=["knn"])
-    >>> print(found)
-    Mixed metrics (the paper's table tab:mixed)
-    ...
-    | 3 | balance | 0.807 ± 0.005 |
-    ...
+    >>> print(found.tables()[0].to_markdown())
+    | k | data set | standardised k-NN |
+    |---|---|---:|
+    | 3 | balance | 0.805 ± 0.008 |
     """
     check_methods(methods)
     names = tuple(as_choice(t, "tables", tuple(PAPER_TABLES)) for t in as_texts(tables, "tables"))
     known = tuple(dict.fromkeys(cell.dataset for cell in PAPER_CELLS))
     wanted = None
     if datasets is not None:
-        wanted = [as_choice(name, "datasets", known) for name in as_texts(datasets, "datasets")]
+        wanted = list(as_texts(datasets, "datasets"))
+        for name in wanted:
+            if name not in known:
+                raise InvalidInputError(
+                    f"The paper has no data set {name!r}, but {', '.join(known)}."
+                    f"{did_you_mean(name, known, None)}"
+                )
     where = None if output is None else as_path(output, "output")
     is_one = isinstance(protocol, Protocol)
     expect(is_one, "protocol", protocol, "a Protocol, such as QUICK or FULL")

@@ -134,7 +134,7 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
 
 
 CURVED = {"flat": "flat LMNN", "elliptic": "elliptic", "hyperbolic": "hyperbolic"}
-PRINTED = CURVED | {"mixed": "mixed"}
+GEOMETRIES_IN_PRINT = CURVED | {"mixed": "mixed"}
 METHODS = {
     BASELINE: _scaled("standardised k-NN"),
     BY_NEIGHBORS: _curved("neighbours", "auto"),
@@ -144,10 +144,13 @@ METHODS = {
     **{name: _curved(title, name) for name, title in CURVED.items()},
     "learned": _curved("learned K", "learned"),
     "mixed": _curved("mixed", "mixed"),
-    **{PAPERS + name: _paper(title, name, standardize=False) for name, title in PRINTED.items()},
+    **{
+        PAPERS + name: _paper(title, name, standardize=False)
+        for name, title in GEOMETRIES_IN_PRINT.items()
+    },
     **{
         STANDARDISED + name: _paper(title, name, standardize=True)
-        for name, title in PRINTED.items()
+        for name, title in GEOMETRIES_IN_PRINT.items()
     },
     "nca": _scaled("NCA + k-NN", neighbors.NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": _either(
@@ -165,9 +168,9 @@ METHODS = {
 # Default methods of `compare` and of `reproduce`.
 COMPARED = tuple(name for name in METHODS if not name.startswith(PAPERS))
 REPRODUCED = (
-    *PRINTED,
-    *(PAPERS + name for name in PRINTED),
-    *(STANDARDISED + name for name in PRINTED),
+    *GEOMETRIES_IN_PRINT,
+    *(PAPERS + name for name in GEOMETRIES_IN_PRINT),
+    *(STANDARDISED + name for name in GEOMETRIES_IN_PRINT),
     BASELINE,
     BY_NEIGHBORS,
 )

@@ -282,7 +282,8 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     if least <= len(matrix) * EPSILON * abs(most):
         raise NotRepresentableError(
             f"S is not a curved Mahalanobis metric: its leading block Σ must be definite, but has "
-            f"eigenvalues from {least:.6g} to {most:.6g}."
+            f"eigenvalues from {least:.6g} to {most:.6g}. FormMetric.from_form takes hyperbolic "
+            f"forms whose domain is no ellipsoid."
         )
     center = -linalg.solve(matrix, a, assume_a="pos")
     spread = float(a @ center)  # -μᵀΣμ

@@ -36,9 +36,9 @@ from cayleyklein.metrics import CurvedMetric, FormMetric
 
 HALVED, GROWN = 0.5, 1.01  # factors of γ, as printed
 MOST_HALVINGS = 60  # before giving up: the step is then 1e-18 of what it was
-# Share of their size by which the first step moves the images Lx̃ of all rows: of 0.003, 0.01, 0.03,
-# 0.1 and 0.3 the one with the least loss after 200 iterations on the paper's five data sets, raw and
-# standardised. With 0.3 flat fits diverge.
+# Share of their size by which the first step moves the images Lx̃ of all rows. Of 0.003, 0.01, 0.03,
+# 0.1 and 0.3 it has the least loss after 200 iterations on the paper's data sets, raw and
+# standardised; with 0.3 flat fits diverge.
 FIRST_MOVE = 0.1
 # Lorentz factor from which the centre of a domain is so close to its boundary that the ellipsoid is
 # kept as a form: turning it into (L, μ) would lose half of the digits.
@@ -181,7 +181,7 @@ class Form:
         if self.geometry == "elliptic":
             matrix = np.linalg.qr(matrix)[1]
         else:
-            turned = centred(matrix)
+            turned = in_ellipsoid_form(matrix)
             if turned is None:
                 return self.columns.form_metric(matrix)
             matrix = turned
@@ -190,7 +190,7 @@ class Form:
         return self.columns.metric(factor, -np.linalg.solve(factor, ahead), K)
 
 
-def centred(matrix: Floats) -> Floats | None:
+def in_ellipsoid_form(matrix: Floats) -> Floats | None:
     """Turn M = [[A, b], [m, m₀]] by a Lorentz transformation into [[L, -Lμ], [0, w]], if it can be.
 
     It can where the domain is an ellipsoid. Its centre μ is the pole of the hyperplane at infinity:
@@ -237,10 +237,10 @@ def learn(
         fresh = iteration % recipe.impostor_interval == 0
         if fresh:
             impostors = objective.impostors(form.place())
-        loss, gradient, n_active = evaluate(objective, form, impostors)
+        loss, gradient, n_active = evaluated(objective, form, impostors)
         if not fresh and stands(losses, loss, gradient, recipe.tol):  # and with new impostors?
             impostors = objective.impostors(form.place())
-            loss, gradient, n_active = evaluate(objective, form, impostors)
+            loss, gradient, n_active = evaluated(objective, form, impostors)
         converged = stands(losses, loss, gradient, recipe.tol)
         losses.append(loss)
         if report is not None:
@@ -283,7 +283,7 @@ def pose(columns: Columns, recipe: PaperRecipe) -> LargeMargin:
     )
 
 
-def evaluate(objective: LargeMargin, form: Form, impostors: Ints) -> tuple[float, Floats, int]:
+def evaluated(objective: LargeMargin, form: Form, impostors: Ints) -> tuple[float, Floats, int]:
     """Return the loss over the impostors, ∂ε/∂L, and the number of violated triplets."""
     placed = form.place()
     loss, n_active = objective.evaluate(placed, impostors)

@@ -23,7 +23,7 @@ from cayleyklein.metrics._base import MetricBase
 from cayleyklein.metrics._pairwise import LiftedSide, lift_sides
 from cayleyklein.metrics.curved import CurvedMetric
 
-FARTHEST = 1e100  # ‖u‖ at which a point on the horizon w = 0, which is outside, is placed
+HORIZON_RADIUS = 1e100  # ‖u‖ at which a point on the horizon w = 0, which is outside, is placed
 
 
 class FormMetric(frozen.Frozen, MetricBase):
@@ -168,7 +168,7 @@ class FormMetric(frozen.Frozen, MetricBase):
 
     def _seen(self, y: Floats, w: Floats) -> Floats:
         """Return y/(√-K w); points at the horizon, which are outside, are put far away."""
-        size = np.abs(y).max(axis=-1) / FARTHEST
+        size = np.abs(y).max(axis=-1) / HORIZON_RADIUS
         w = np.where(np.abs(w) > size, w, np.copysign(size, w))
         return np.asarray(y / (math.sqrt(-self.curvature) * w[..., None]))
 

@@ -84,7 +84,7 @@ def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any =
     # without rows: through the centre of the metric; its principal plane holds the longest axes
     d, part = metric.dimension, first_term(metric)
     if X is None and isinstance(part, FormMetric):
-        raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
+        raise NotRepresentableError("A FormMetric has no centre to draw centred_part; give rows X.")
     middle = part.center if X is None else X.mean(axis=0)
     if isinstance(part, FormMetric):  # what it is to small steps from the middle
         part = CurvedMetric(matrix=part.tensor(middle))
@@ -157,11 +157,11 @@ def bounds_of(*points: Floats) -> Floats:
     return np.stack([rows.min(axis=0), rows.max(axis=0)])
 
 
-def around(metric: Metric) -> CurvedMetric:
+def centred_part(metric: Metric) -> CurvedMetric:
     """Return the part of a metric whose axes a picture without rows is drawn by."""
     part = first_term(metric)
     if isinstance(part, FormMetric):
-        raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
+        raise NotRepresentableError("A FormMetric has no centre to draw centred_part; give rows X.")
     return part
 
 
@@ -178,13 +178,13 @@ def edges_of(domains: Iterable[Ellipsoid], n: int = 256) -> list[Floats]:
 
 def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
     """Return a sphere in the plane as a polyline, and whether it is closed."""
-    # across the elliptic equator it is an open branch of a conic; around the whole plane, empty
+    # across the elliptic equator it is an open branch of a conic; centred_part the whole plane, empty
     if isinstance(metric, CurvedMetric):
         ball = metric.ball(center, radius)
         if ball.kind == "ellipsoid":
             return ball.ellipsoid().boundary(n), True
     # on rays from the centre, which are geodesics, so that distances grow
-    u = unit_circle(n + 1)[:-1] @ around(metric).inverse_factor.T
+    u = unit_circle(n + 1)[:-1] @ centred_part(metric).inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
     if not exits:  # scale so that t = 1 is close to the sphere
         u *= radius
@@ -230,7 +230,7 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
     elif domains_of(metric):
         low, high = bounds_of(*edges_of(domains_of(metric)))
     else:
-        part = around(metric)  # a unit of length to each side: 1, or the radius of the sphere
+        part = centred_part(metric)  # a unit of length to each side: 1, or the radius of the sphere
         half = np.linalg.norm(part.inverse_factor, axis=1) / part._unit
         low, high = part.center - half, part.center + half
     step = (high - low).max() / n

@@ -305,14 +305,16 @@ def choose_candidate(
     weights: list[Floats],
     scorer: Scorer,
     *,
-    tie: float = TIE,
+    tie: float | None = None,
     numbers: tuple[int, ...] = NEIGHBORS,
 ) -> Selection:
     """Choose between the first candidate and the best of the others, by their loss.
 
     `scores` and `weights` of held-out rows come fold by fold. The first wins where its loss is
-    less by more than `tie` standard errors: with a negative tie it also wins what is nearly equal.
+    less by more than `tie` standard errors, by default `TIE`: with a negative tie it also wins what
+    is nearly equal.
     """
+    tie = TIE if tie is None else tie
     share = np.concatenate(weights) / np.concatenate(weights).sum()
     trials, losses = {}, {}
     for name, parts in scores.items():
