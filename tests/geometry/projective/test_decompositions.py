@@ -116,7 +116,10 @@ def test_distances_of_the_canonical_forms(K):
 def test_a_singular_form_has_no_spectral_form():
     with pytest.raises(NotRepresentableError, match=r"S is singular, with 1 zero eigenvalue"):
         spectral_form(np.diag([1.0, 1.0, 0.0]))
-    spectral_form(np.diag([1.0, 1.0, 1e-11]))
+    for size in (1e-20, 1.0, 1e20):
+        spectral_form(size * np.diag([1.0, 1.0, 1e-11]))
+        with pytest.raises(NotRepresentableError, match="singular"):
+            spectral_form(size * np.diag([1.0, 1.0, 1e-13]))
     with pytest.raises(InvalidInputError, match="x has 3 coordinates"):
         spectral_form(np.eye(3)).map([1.0, 2.0, 3.0])
 

@@ -132,6 +132,9 @@ def test_direction_orders_the_points_where_the_conic_meets_the_line():
         got = signed_measure(DISC, p, q, direction=last - first)
         assert got == pytest.approx(expected, rel=1e-12)
         assert signed_measure(DISC, q, p, direction=last - first) == pytest.approx(-expected)
+    for size in (1e-300, 1e300):  # only the direction counts
+        turned = signed_measure(DISC, p, q, direction=size * (p - q))
+        assert turned == -signed_measure(DISC, p, q)
     assert signed_measure(DISC, p, q) > 0  # the first coordinate increases
     assert signed_measure(DISC, p, q, direction=[0.0, 1.0]) < 0
     assert signed_measure(-DISC, p, q) == -signed_measure(DISC, p, q)

@@ -184,7 +184,8 @@ def measure_of(
     a_number = isinstance(unit, int | float | complex | np.number)
     checks.expect(bool(a_number and np.isfinite(unit) and unit), "unit", unit,
                   "a finite number other than 0")  # fmt: skip
-    value = half_log(*values, sense=sense)
+    s_pp, s_qq, s_pq, D = values
+    value = half_log(s_pp, s_qq, s_pq, D, sense)
     a, b, found = 2 * complex(unit).real, 2 * complex(unit).imag, np.empty(value.shape, complex)
     # by parts: 0 · ∞ is 0, and an infinite measure has no NaN in it
     found.real = (a * value.real if a else 0.0) - (b * value.imag if b else 0.0)
