@@ -153,7 +153,7 @@ def _draw_projection(
     K, color = metric.curvature, shapes.GEOMETRY_COLORS[metric.geometry]
     ax.axhline(1, color="0.35", linewidth=1.2, zorder=0)
     ax.plot(*metric.to_chart(everywhere[:, None], model).T, "k", linewidth=1.5)
-    arc = metric.to_chart(np.linspace(*ends, 100)[:, None], model)
+    arc = metric.to_chart(np.linspace(ends[0], ends[1], 100)[:, None], model)
     ax.plot(*arc.T, color=color, linewidth=3.5, solid_capstyle="round")
     for name, x, lifted in zip("xy", ends, arc[[0, -1]], strict=True):
         farther = max((x, 1.0), tuple(lifted), key=lambda point: point[1])
