@@ -20,6 +20,11 @@ def test_all_figures_are_drawn(command, tmp_path):
     assert not plt.get_fignums()
 
 
+def test_the_help_names_every_figure(command):
+    text = command("figures", "--help").out
+    assert all(name in text for name in PAPER_FIGURES)
+
+
 def test_some_figures_into_a_directory_that_is_there(command, tmp_path):
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "notes.txt").write_text("keep me")

@@ -179,7 +179,8 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         dtype, d = checks.float_dtype(p, q), self.dimension
         p, q = checks.as_points(p, "p", d), checks.as_points(q, "q", d)
         p, q = checks.broadcast_points(p=p, q=q)
-        found = signed.sense_of_line(p, q, direction) * self.distance(p, q)
+        length = self.distance(p, q)  # refuses points whose difference overflows
+        found = length * signed.sense_of_line(p, q, direction)
         return np.asarray(found).astype(dtype, copy=False)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:

@@ -207,6 +207,10 @@ def test_the_signed_distance_keeps_single_precision_and_refuses_points_outside()
     assert metric.signed_distance([0.0, 0.0], [0.5, 0.0]) == pytest.approx(np.arctanh(0.5))
     with pytest.raises(OutsideDomainError):
         metric.signed_distance([0.0, 0.0], [2.0, 0.0])
+    flat = CurvedMetric.euclidean(2)
+    with pytest.raises(InvalidInputError, match="overflow"):
+        flat.signed_distance([1e308, 0.0], [-1e308, 0.0])
+    assert flat.signed_distance([1e-300, 0.0], [-1e-300, 0.0]) == -2e-300
 
 
 # -- angles ------------------------------------------------------------------------------------
@@ -303,6 +307,7 @@ def test_one_hyperplane_and_bad_turns():
         ([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], "perpendicular to the pencil of l and m, which"),
         ([1.0, 0.0, 0.0], r"turn of shape=\(3,\)"),
         ([[1.0, 0.0], [0.0, 1.0]], "turn has 2 coordinates"),
+        ([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], "turn has a zero vector at index 1"),
     ):
         with pytest.raises(InvalidInputError, match=message):
             signed_hyperplane_measure(dual, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], turn=bad)

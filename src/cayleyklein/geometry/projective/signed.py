@@ -143,7 +143,7 @@ def sense_of_pencil(l: Floats, m: Floats, turn: ArrayLike | None = None) -> Floa
     x, _, u = angles.span(l, m)  # u is m less a multiple of l: no minor changes or cancels
     if turn is None:
         return _leading_sign(_minors(x, u))
-    ends = checks.as_points(turn, "turn", x.shape[-1])
+    ends = angles.as_hyperplanes(turn, "turn", x.shape[-1])
     expected = "(..., 2, d + 1), two hyperplanes"
     checks.expect(ends.ndim > 1 and ends.shape[-2] == 2, "turn of shape", ends.shape, expected)
     a, _, b = angles.span(ends[..., 0, :], ends[..., 1, :])
