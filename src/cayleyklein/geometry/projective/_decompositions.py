@@ -20,9 +20,9 @@ def adjugate(A: ArrayLike) -> Floats:
 
         A^Δ = |U||V| V diag(∏_{j≠i} σ_j) Uᵀ,
 
-    which needs no inverse: its errors are of the order of rounding, relative to the largest entry
-    that a matrix with these σ can have, also where A is singular. Of a singular matrix whose
-    entries are rounded, zeros are zero to rounding.
+    which needs no inverse, and so is as exact for a singular A: errors are of the order of
+    rounding, relative to the product of all σ but the smallest. Nothing decides the rank of A:
+    where the adjugate of a rounded matrix should be zero, it is of the size of the rounding.
 
     Parameters
     ----------

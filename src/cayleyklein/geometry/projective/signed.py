@@ -44,10 +44,10 @@ def signed_measure(
     It is the signed distance of the paper (§2.1): signed_measure(p, q) = -signed_measure(q, p), and
     signed_measure(p, q) = signed_measure(p, r) + signed_measure(r, q) for every r of the line,
     also beyond p or q, modulo the period 2πi · unit of the logarithm. P and Q are ordered such
-    that A is negative from P to Q along the line. Except for its sign it is :func:`measure`.
+    that A is negative from P to Q along the line. The modulus is that of :func:`measure`.
 
-    - Inside a real conic (A negative there, unit -1/2) it is real, and the sums are exact: the
-      distance of curvature -1, positive where q comes after p.
+    - Inside a real conic (A negative there, unit -1/2) it is real, and additive without a period:
+      the distance of curvature -1, positive where q comes after p.
     - Elliptic (A positive definite, unit 1/(2i)): real, and modulo the period π. The principal
       value is in (-π/2, π/2], and is π/2 in both orders where S_pq = 0.
       :meth:`cayleyklein.CurvedMetric.signed_distance` is additive without a period.
@@ -97,8 +97,8 @@ def signed_hyperplane_measure(
     It is the signed angle (paper §2.1): it changes its sign when l and m are exchanged, and is
     additive over the hyperplanes of a pencil, modulo the period 2πi · unit of the logarithm,
     which is π for the default: hyperplanes have no sides, and the vectors' signs do not matter.
-    Except for its sign it is :func:`hyperplane_measure`, and where both meet inside a real conic
-    it is a real angle in (-π/2, π/2], in the plane positive anticlockwise.
+    The modulus is that of :func:`hyperplane_measure`. Where both meet inside a real conic it is a
+    real angle in (-π/2, π/2], in the plane positive anticlockwise.
 
     Parameters
     ----------
