@@ -12,11 +12,11 @@ USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench evidence docs clean release-check fuzz soak lowest audit
+.PHONY: help run figures test check format bench evidence docs clean release-check fuzz soak lowest audit
 
 help: ## Say what the targets are
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
-	@echo 'Options: PYTHON=python3.13  VENV=.venv-3.13  WORKERS=2  ARGS="-k name" (run, test)'
+	@echo 'Options: PYTHON=python3.13  VENV=.venv-3.13  WORKERS=2  ARGS="-k name" (run, figures, test)'
 
 # The version is part of the installed metadata, hence the second prerequisite.
 $(USABLE): pyproject.toml src/cayleyklein/_version.py
@@ -35,6 +35,9 @@ $(READY): $(USABLE)
 
 run: $(USABLE) ## Compare the geometries on bundled data and write a report
 	$(BIN)/cayleyklein compare $(ARGS)
+
+figures: $(USABLE) ## Draw the figures of the paper again, into figures/
+	$(BIN)/cayleyklein figures $(ARGS)
 
 # One BLAS thread per worker: the workers already fill the cores. They keep the bytecode, also where
 # the environment says not to: compiling the tests takes as long as importing everything else.

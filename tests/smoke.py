@@ -51,17 +51,19 @@ def check_core():
 
 
 def check_plot():
-    """A diagram is drawn."""
+    """A diagram and a figure of the paper are drawn."""
     from cayleyklein.plotting import VoronoiDisplay
 
     sites = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]]
     disc = cayleyklein.CurvedMetric.euclidean(2, curvature=-1.0)
     VoronoiDisplay.from_points(sites, disc).plot().figure_.savefig("diagram.png")
     assert Path("diagram.png").stat().st_size > 10_000
+    cayleyklein.plotting.paper_figure("spheres").savefig("spheres.png")
+    assert Path("spheres.png").stat().st_size > 10_000
 
 
 def check_cli():
-    """The README's Python runs, with pandas; the command helps, compares, and writes its report."""
+    """The README's Python runs, with pandas; the command helps, compares and draws."""
     sys.path.append(str(ROOT))  # which has the tests, but not the package: that is in src
     from tests.snippets import blocks_of
 
@@ -76,6 +78,12 @@ def check_cli():
     code, text = command("compare", "wine", "--splits", "2", "-o", str(report))
     assert code == 0, text
     assert report.stat().st_size > 10_000
+    code, text = command("figures", "bisectors", "-o", "pictures")
+    assert code == 0, text
+    assert sorted(path.name for path in Path("pictures").iterdir()) == [
+        "bisectors.png",
+        "bisectors.svg",
+    ]
 
 
 def check_excel():

@@ -1,7 +1,7 @@
 """Every snippet of the README and of the documentation runs, and every command line is one.
 
 Python is run, block by block. Of the command, what answers in a moment is run on a small table;
-what takes long (`compare`, `reproduce`, `explore`), or reads files that are not there,
+what takes long (`compare`, `reproduce`, `figures`, `explore`), or reads files that are not there,
 goes through the command's own parser only. Answers that the tutorial shows must be the right ones,
 and so must a block of text right below a block of Python: it is what that prints.
 Of other programs the named target, file or extra must exist. How a page marks a block that cannot

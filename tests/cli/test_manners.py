@@ -17,7 +17,7 @@ from cayleyklein.cli._console import Console
 
 COMMANDS = [
     "fit", "predict", "evaluate", "info", "neighbors", "curvature", "datasets",
-    "compare", "reproduce", "explore",
+    "compare", "reproduce", "figures", "explore",
 ]  # fmt: skip
 
 

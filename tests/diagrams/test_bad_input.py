@@ -1,5 +1,7 @@
 """Diagrams raise a clear error for bad input."""
 
+from functools import partial
+
 import pytest
 from tests.bad_input import Call, calls, check, count, labels, real, rows, thing
 from tests.small import DISC, FLAT, QUERIES, X, Y, fitted
@@ -16,6 +18,10 @@ def method(name, args, diagram="diagram"):
 CALLS = {
     "equivalent_balls": Call(
         equivalent_balls, {"points": rows(X, inside=True), "metric": thing(DISC)}
+    ),
+    "the paper's balls": Call(
+        partial(equivalent_balls, as_printed=True),
+        {"points": rows(X, inside=True), "metric": thing(DISC)},
     ),
     "CayleyKleinVoronoi": Call(CayleyKleinVoronoi, {
         "points": rows(X), "metric": thing(FLAT), "order": count(1, len(X)),

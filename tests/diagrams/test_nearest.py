@@ -20,6 +20,7 @@ from tests.strategies import curvatures, seeds
 
 from cayleyklein import CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
+from cayleyklein.exceptions import NotRepresentableError
 from cayleyklein.geometry import proximity_planes
 
 
@@ -180,9 +181,9 @@ def test_equivalent_balls(K, d):
     np.testing.assert_array_equal(power.argmin(axis=1)[clear], expected[clear, 0])
 
 
-@pytest.mark.parametrize("K", [-2.0, 2.0])
-def test_equivalent_balls_have_the_papers_diagram(K):
-    """The paper's balls, c = (Σp + a)/2√|S_pp|, r² = ‖c‖² + (aᵀp + b)/√|S_pp|, have those cells."""
+@pytest.mark.parametrize("K", [-2.0, -1e-6, 1e-6, 2.0])
+def test_the_papers_own_balls(K):
+    """c = (Σp + a)/2√|S_pp|, r² = ‖c‖² + (aᵀp + b)/√|S_pp|, of the same diagram as ours."""
     rng = np.random.default_rng(9)
     metric = random_metric(rng, 2, K)
     points, X = spread_points(rng, metric, 30), spread_points(rng, metric, 500)
@@ -191,6 +192,16 @@ def test_equivalent_balls_have_the_papers_diagram(K):
     root = np.sqrt(np.abs(np.einsum("ij,jk,ik->i", tilde, metric.form, tilde)))
     centers = (points @ metric.matrix + a) / (2 * root[:, None])
     sq_radii = (centers**2).sum(axis=1) + (points @ a + b) / root
-    paper = ((X[:, None] - centers) ** 2).sum(axis=-1) - sq_radii
+    paper = equivalent_balls(points, metric, as_printed=True)
+    np.testing.assert_allclose(paper.centers, centers, rtol=1e-9, atol=1e-9 * np.abs(centers).max())
+    np.testing.assert_allclose(paper.sq_radii, sq_radii, rtol=1e-9)
     ours = power_distances(equivalent_balls(points, metric), X)
-    np.testing.assert_array_equal(paper.argmin(axis=1), ours.argmin(axis=1))
+    clear = nearest_sets(metric, points, X, 1)[1]
+    found = power_distances(paper, X).argmin(axis=1)
+    if abs(K) > 1:  # their radii are 1e3 where K is 1e-6, which drowns small differences
+        np.testing.assert_array_equal(found[clear], ours.argmin(axis=1)[clear])
+
+
+def test_a_flat_metric_has_no_balls_of_the_paper():
+    with pytest.raises(NotRepresentableError, match="infinitely large; leave out as_printed"):
+        equivalent_balls([[0.0, 1.0]], CurvedMetric.euclidean(2), as_printed=True)

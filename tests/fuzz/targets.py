@@ -402,7 +402,7 @@ GIVEN += ("model.ckm", "number.ckm", "broken.ckm")
 
 def try_line(arguments):
     # These serve, compute for minutes or fill folders; how they read a line is the same.
-    if {"explore", "reproduce", "compare"} & set(arguments):
+    if {"explore", "reproduce", "figures", "compare"} & set(arguments):
         return
     before, folder = Path.cwd(), kitchen()
     named = {after for word, after in pairwise(arguments) if word in ("-o", "--output")}

@@ -30,7 +30,11 @@ lm = {"l": points(LINES), "m": points(MORE_LINES)}
 in_chart = inside(P, "one column more")
 sign = count(-1, 2, -3, accepted=("zero", "a bool"))
 
+TURN = np.array([[1.0, 0.25, 0.0], [0.25, 1.0, 0.5]])
+direction = points([0.25, 0.5])
+
 CALLS = {
+    "adjugate": Call(g.adjugate, {"A": points(FORM, "one column more", "huge", "tiny")}),
     "apply_collineation": Call(
         g.apply_collineation, {"H": rows(COLLINEATION), "points": points(P)}
     ),
@@ -53,12 +57,26 @@ CALLS = {
     "hyperplane_measure": Call(g.hyperplane_measure, {"dual": form, **lm, "unit": real(0.5)}),
     "line_intersections": Call(g.line_intersections, {"A": form, **anywhere}),
     "measure": Call(g.measure, {"A": form, **anywhere, "unit": real(-0.5)}),
+    "kappa_from_curvature": Call(g.kappa_from_curvature, {"curvature": real(-0.25)}),
     "metric_tensor": Call(g.metric_tensor, {"x": inside(P), "metric": metric}),
     "proximity_planes": Call(g.proximity_planes, {"p": inside(P), "metric": metric}),
     "signature": Call(g.signature, {"A": form}),
+    "signed_hyperplane_measure": Call(
+        g.signed_hyperplane_measure, {"dual": form, **lm, "unit": real(0.5), "turn": points(TURN)}
+    ),
+    "signed_measure": Call(
+        g.signed_measure, {"A": form, **anywhere, "unit": real(-0.5), "direction": direction}
+    ),
+    "spectral_form": Call(g.spectral_form, {"S": form}),
+    "SpectralForm.map": Call(g.spectral_form(FORM).map, {"x": points(P)}),
     "to_chart": Call(g.to_chart, {"w": in_chart, "chart": choice("klein"), "sign": sign}),
+    "unit_cholesky": Call(g.unit_cholesky, {"matrix": rows(np.eye(2))}),
+    "UnitCholesky.map": Call(g.unit_cholesky(np.eye(2)).map, {"x": points(P)}),
     "Absolute": Call(g.Absolute, {"matrix": form, "dual": form}),
     "Absolute.form": Call(ABSOLUTE.form, anywhere),
+    "Absolute.is_tangent": Call(
+        ABSOLUTE.is_tangent, {"hyperplanes": points(LINES), "rtol": real(1e-12, -1.0)}
+    ),
     "Absolute.side": Call(ABSOLUTE.side, {"points": points(P)}),
     "Absolute.tangent": Call(ABSOLUTE.tangent, {"points": points(P)}),
     "Ball": Call(g.Ball, {"center": inside(P[0]), "radius": real(0.5, -1.0), "metric": metric}),
@@ -97,6 +115,7 @@ CALLS = {
 SAMPLE = """
 Absolute matrix: ragged
 Absolute.form q: NaN
+Absolute.is_tangent hyperplanes: sparse
 Absolute.side points: inf
 Absolute.tangent points: one number
 Ball center: all outside
@@ -118,6 +137,8 @@ Polytope offsets: wrong type
 Polytope.contains points: ragged
 Polytope.exit_time points: None
 Polytope.from_vertices vertices: one axis
+adjugate A: masked entry
+adjugate A: one axis
 apply_collineation points: dates
 ball_from_ellipsoid metric: an array
 chart_distance p: on the boundary
@@ -136,6 +157,10 @@ measure p: a dict
 metric_tensor x: strings
 proximity_planes p: inf
 signature A: three axes
+signed_hyperplane_measure turn: one row
+signed_hyperplane_measure turn: all zero
+signed_measure direction: all zero
+signed_measure direction: ragged
 to_chart sign: out of range: -3
 """
 

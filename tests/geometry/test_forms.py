@@ -5,13 +5,30 @@ from tests.strategies import metrics_with_points, random_metric
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import curvature_from_kappa, form_from_blocks
+from cayleyklein.geometry import curvature_from_kappa, form_from_blocks, kappa_from_curvature
 from cayleyklein.geometry.space import parameters_from_form
 
 
 @pytest.mark.parametrize("kappa", [-3.0, -0.5, 0.0, 0.5, 3.0])
 def test_curvature_is_the_signed_square_of_kappa(kappa):
     assert curvature_from_kappa(kappa) == np.sign(kappa) * kappa**2
+    assert kappa_from_curvature(curvature_from_kappa(kappa)) == kappa
+
+
+@pytest.mark.parametrize("kappa", [-0.7, 0.3])
+def test_a_metric_of_the_papers_parameters(kappa):
+    """b = μᵀΣμ + sign(κ)/κ², and κ back from b and μ."""
+    matrix, center = np.array([[2.0, 0.3], [0.3, 0.8]]), np.array([0.4, -0.1])
+    metric = CurvedMetric.from_kappa(matrix, center, kappa)
+    inverse = metric.form[2, 2] - center @ matrix @ center
+    assert inverse == pytest.approx(np.sign(kappa) / kappa**2, rel=1e-13)
+    np.testing.assert_array_equal(metric.form[:2, :2], matrix)
+    assert kappa_from_curvature(metric.curvature) == pytest.approx(kappa, rel=1e-15)
+    flat = CurvedMetric.from_kappa(matrix, center, 0.0)
+    assert flat == CurvedMetric(matrix=matrix, center=center)
+    for call in (kappa_from_curvature, lambda k: CurvedMetric.from_kappa(matrix, center, k)):
+        with pytest.raises(InvalidInputError, match="NaN"):
+            call(np.nan)
 
 
 def test_blocks_of_a_form():

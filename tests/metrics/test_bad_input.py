@@ -39,6 +39,9 @@ CALLS = {
         CurvedMetric.euclidean, {"d": count(2), "curvature": real(-1.0)}
     ),
     "CurvedMetric.from_form": Call(CurvedMetric.from_form, {"S": rows(FORM)}),
+    "CurvedMetric.from_kappa": Call(CurvedMetric.from_kappa, {
+        "matrix": rows(np.eye(2)), "center": points([0.25, 0.5]), "kappa": real(-0.5),
+    }),
     "CurvedMetric.mahalanobis": Call(
         CurvedMetric.mahalanobis, {"X": rows(X, "one column more"), "curvature": real(-1.0)}
     ),
@@ -46,6 +49,13 @@ CALLS = {
     "CurvedMetric.angle": Call(DISC.angle, {
         "first": points(LINES), "second": points(MORE_LINES),
     }),
+    "CurvedMetric.signed_angle": Call(DISC.signed_angle, {
+        "first": points(LINES), "second": points(MORE_LINES),
+        "turn": points([[1.0, 0.25, 0.0], [0.25, 1.0, 0.5]]),
+    }),
+    "CurvedMetric.signed_distance": Call(
+        DISC.signed_distance, pq | {"direction": points([0.25, 0.5])}
+    ),
     "CurvedMetric.bisector": Call(DISC.bisector, pq),
     "CurvedMetric.exp": Call(DISC.exp, {"x": inside(P), "v": points((Q - P) / 2)}),
     "CurvedMetric.log": Call(DISC.log, {"x": inside(P), "y": inside(Q)}),

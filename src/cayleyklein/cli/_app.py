@@ -61,6 +61,7 @@ COMMANDS = {
     "curvature": _fit.curvature,
     "compare": _experiments.compare_data,
     "reproduce": _experiments.reproduce_tables,
+    "figures": _experiments.draw_figures,
     "datasets": _experiments.datasets,
     "explore": open_explorer,
 }

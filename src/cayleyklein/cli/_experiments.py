@@ -1,4 +1,4 @@
-"""``cayleyklein compare``, ``reproduce`` and ``datasets``."""
+"""``cayleyklein compare``, ``reproduce``, ``figures`` and ``datasets``."""
 
 import sys
 from collections.abc import Sequence
@@ -152,6 +152,43 @@ def reproduce_tables(
     paths = found.write(output)
     end = f"{found.describe()}\nReport: {paths['report.html'].resolve()}"
     console.result(found.to_dict(), tables_text(found.tables(), end), styled=True)
+
+
+@_console.with_console("figures -o pictures", "figures spheres order_k -o pictures")
+def draw_figures(
+    console: _console.Console,
+    names: Annotated[
+        list[str] | None, Argument(metavar="NAME", show_default="all", help="Figures to draw.")
+    ] = None,
+    output: Annotated[
+        Path, Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
+    ] = Path("figures"),
+) -> None:
+    """Draw the figures of the paper again, as PNG and SVG files.
+
+    In the paper's order: cross_ratio, distance_and_angle, projections, bisectors, voronoi, spheres,
+    bichromatic and order_k. All of them take some ten seconds. In Python:
+    cayleyklein.plotting.paper_figure("spheres").
+    """
+    from cayleyklein._validation import require
+    from cayleyklein.plotting import PAPER_FIGURES, paper_figures
+
+    pyplot = require("matplotlib.pyplot", "plot")
+    chosen = [paper_figures.as_figure_name(name) for name in dict.fromkeys(names or PAPER_FIGURES)]
+    if output.exists() and not output.is_dir():
+        raise NotADirectoryError(f"{output} is a file; give a directory to draw to.")
+    output.mkdir(parents=True, exist_ok=True)
+    written: list[str] = []
+    with console.progress("drawing") as show:
+        for number, name in enumerate(chosen):
+            figure = paper_figures.paper_figure(name)
+            for ending in (".png", ".svg"):
+                path = output / f"{name}{ending}"
+                _console.save_figure(figure, path)
+                written.append(str(path))
+            pyplot.close(figure)
+            show(number + 1, len(chosen))
+    console.result({"figures": written}, "\n".join(written))
 
 
 @_console.with_console()

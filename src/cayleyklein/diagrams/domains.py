@@ -21,7 +21,7 @@ from scipy.spatial import ConvexHull
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import about, as_finite_array, as_points, expect, refuse_containers
 from cayleyklein.diagrams._power import Groups, PowerDiagram
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import bisectors, lifts, space
 from cayleyklein.metrics import CurvedMetric
 
@@ -42,17 +42,35 @@ class EquivalentBalls(NamedTuple):
     sq_radii: Floats
 
 
-def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
+def equivalent_balls(
+    points: ArrayLike, metric: object, *, as_printed: bool = False
+) -> EquivalentBalls:
     """Return the balls whose power diagram, clipped to the domain, is the Voronoi diagram.
 
-    For points (n, d) in the domain of a CurvedMetric, they are `centers` (n, d) and `sq_radii`
-    (n,), which may be negative, in a named tuple: with f_i(x) = ⟨a_i, x⟩ + b_i of
-    :func:`cayleyklein.geometry.proximity_planes`,
+    With f_i(x) = ⟨a_i, x⟩ + b_i of :func:`cayleyklein.geometry.proximity_planes` and any w > 0 and
+    constant h, they are
 
-        c_i = a_i,    r_i² = ‖a_i‖² + 2 b_i,    ‖x - c_i‖² - r_i² = ‖x‖² - 2 f_i(x).
+        c_i = w a_i/2,    r_i² = ‖c_i‖² + w b_i + h,    ‖x - c_i‖² - r_i² = ‖x‖² - w f_i(x) - h.
 
-    The paper's balls (§3.1) come from another multiple of f_i and grow without bound as K tends to
-    0. These do not: for K = 0 and Σ = I they are the points themselves, with radius 0.
+    By default w = 2 and h = 0: for K = 0 and Σ = I these balls are the points themselves, with
+    radius 0. The paper's own (§3.1) have w = √|K| and h = sign(K)/√|K|, that is,
+
+        c_i = (Σp_i + a) / (2√|S_ii|),    r_i² = ‖Σp_i + a‖²/(4|S_ii|) + (aᵀp_i + b)/√|S_ii|
+
+    of the paper's form S (corrected: |S_ii|, since S_ii < 0 in the hyperbolic case). Their r_i²
+    grow without bound as K tends to 0.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d), in the domain
+    metric : CurvedMetric
+    as_printed : bool, default=False
+        Whether to return the paper's own balls, which a flat metric has not.
+
+    Returns
+    -------
+    EquivalentBalls
+        A named tuple of `centers` (n, d) and `sq_radii` (n,), which may be negative.
 
     Examples
     --------
@@ -60,13 +78,25 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> equivalent_balls([[0.0, 0.0], [0.6, 0.0]], disc).centers.round(12).tolist()
     [[0.0, 0.0], [0.75, 0.0]]
+    >>> paper = equivalent_balls([[0.0, 0.0], [0.6, 0.0]], disc, as_printed=True)
+    >>> paper.centers.round(12).tolist(), paper.sq_radii.round(12).tolist()
+    ([[0.0, 0.0], [0.375, 0.0]], [-1.0, -1.109375])
     """
     known = space.as_space(metric)
     rows = as_points(points, "points", known.dimension, ndim=2)
     with about("points"):
         planes = bisectors.proximity_planes(rows, known)
-    centers, offsets = (np.asarray(part, dtype=np.float64) for part in planes)
-    return EquivalentBalls(centers, np.einsum("ij,ij->i", centers, centers) + 2 * offsets)
+    normals, offsets = (np.asarray(part, dtype=np.float64) for part in planes)
+    weight, height = 2.0, 0.0
+    if as_printed:
+        said = "The paper's own balls of a flat metric are infinitely large"
+        remedy = "; leave out as_printed."
+        space.refuse_at(known.curvature == 0, said, remedy, NotRepresentableError)
+        weight = math.sqrt(abs(known.curvature))
+        height = math.copysign(1 / weight, known.curvature)
+    centers = weight / 2 * normals
+    sq_radii = np.einsum("ij,ij->i", centers, centers) + weight * offsets + height
+    return EquivalentBalls(centers, sq_radii)
 
 
 class LocalChart(NamedTuple):

@@ -14,21 +14,62 @@ from cayleyklein.geometry.projective._absolute import (
     PlanarGeometry,
     classify,
     signature,
-)  # fmt: skip
+)
 from cayleyklein.geometry.projective._cross_ratio import (
     Polytope,
     apply_collineation,
     cross_ratio,
     hilbert_distance,
     line_intersections,
-)  # fmt: skip
+)
+from cayleyklein.geometry.projective._decompositions import (
+    SpectralForm,
+    UnitCholesky,
+    adjugate,
+    spectral_form,
+    unit_cholesky,
+)
 from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure, measure
-from cayleyklein.geometry.space import curvature_from_kappa, form_from_blocks
+from cayleyklein.geometry.projective.signed import signed_hyperplane_measure, signed_measure
+from cayleyklein.geometry.space import (
+    curvature_from_kappa,
+    form_from_blocks,
+    kappa_from_curvature,
+)
 
 __all__ = [
-    "CHARTS", "PLANAR_GEOMETRIES", "Absolute", "Ball", "ConvexBody", "Ellipsoid", "Hyperplane",
-    "PlanarGeometry", "Polytope", "apply_collineation", "ball_from_ellipsoid", "chart_distance",
-    "classify", "cross_ratio", "curvature_from_kappa", "form_from_blocks", "from_chart",
-    "hilbert_distance", "hyperplane_angle", "hyperplane_measure", "line_intersections", "measure",
-    "metric_tensor", "proximity_planes", "signature", "to_chart",
-]  # fmt: skip
+    "CHARTS",
+    "PLANAR_GEOMETRIES",
+    "Absolute",
+    "Ball",
+    "ConvexBody",
+    "Ellipsoid",
+    "Hyperplane",
+    "PlanarGeometry",
+    "Polytope",
+    "SpectralForm",
+    "UnitCholesky",
+    "adjugate",
+    "apply_collineation",
+    "ball_from_ellipsoid",
+    "chart_distance",
+    "classify",
+    "cross_ratio",
+    "curvature_from_kappa",
+    "form_from_blocks",
+    "from_chart",
+    "hilbert_distance",
+    "hyperplane_angle",
+    "hyperplane_measure",
+    "kappa_from_curvature",
+    "line_intersections",
+    "measure",
+    "metric_tensor",
+    "proximity_planes",
+    "signature",
+    "signed_hyperplane_measure",
+    "signed_measure",
+    "spectral_form",
+    "to_chart",
+    "unit_cholesky",
+]

@@ -9,6 +9,7 @@ The paper's matrix S = [[Σ, a], [aᵀ, b]] has a = -Σμ and b = μᵀΣμ + 1/
 μᵀΣμ, not μᵀμ), up to its sign: the paper's learning section uses -S if K < 0.
 """
 
+import math
 from functools import cached_property
 from typing import Any, Literal
 
@@ -247,13 +248,23 @@ def _rebuild(
 
 
 def curvature_from_kappa(kappa: float) -> float:
-    """Return K = sign(κ) κ².
+    """Return K = sign(κ) κ², the inverse of :func:`kappa_from_curvature` (paper §2.4).
 
     >>> curvature_from_kappa(-2.0)
     -4.0
     """
     kappa = checks.as_real(kappa, "kappa")
     return kappa * abs(kappa)
+
+
+def kappa_from_curvature(curvature: float) -> float:
+    """Return the paper's κ = sign(K) √|K|, with which b = μᵀΣμ + sign(κ)/κ² (paper §2.4).
+
+    >>> kappa_from_curvature(-4.0)
+    -2.0
+    """
+    curvature = checks.as_real(curvature, "curvature")
+    return math.copysign(math.sqrt(abs(curvature)), curvature)
 
 
 def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:

@@ -12,7 +12,7 @@ from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import bisectors, charts, distances, geodesics, lifts, means, space
-from cayleyklein.geometry.projective import angles
+from cayleyklein.geometry.projective import angles, signed
 from cayleyklein.metrics import _pairwise
 from cayleyklein.metrics._base import MetricBase
 
@@ -58,6 +58,8 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
     0.549306144334
     >>> CurvedMetric.from_form(np.diag([1.0, 1.0, -4.0])), CurvedMetric.mahalanobis([[0.0], [2.0]])
     (CurvedMetric(hyperbolic, d=2, K=-0.25), CurvedMetric(flat, d=1, K=0))
+    >>> CurvedMetric.from_kappa([[1.0]], [0.0], kappa=-0.5)
+    CurvedMetric(hyperbolic, d=1, K=-0.25)
     >>> disc, sphere = (CurvedMetric.euclidean(2, curvature=K) for K in (-1.0, 1.0))
 
     The geometry of a metric:
@@ -71,6 +73,10 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
     >>> line = disc.bisector([-0.5, 0.0], [0.5, 0.0])  # x = 0
     >>> round(float(disc.angle(line, [1.0, 1.0, 0.0])) / np.pi, 12)
     0.25
+    >>> round(float(disc.signed_angle([1.0, 1.0, 0.0], line)) / np.pi, 12)  # clockwise
+    -0.25
+    >>> [float(disc.signed_distance([0.0, 0.0], [x, 0.0]).round(3)) for x in (0.5, -0.5)]
+    [0.549, -0.549]
     >>> round(float(disc.vertex_angle([0.0, 0.0], [0.5, 0.0], [0.0, 0.5])) / np.pi, 12)
     0.5
     >>> disc.ball([0.5, 0.0], 0.5).ellipsoid().semi_axes.round(3)  # flattened at the boundary
@@ -94,6 +100,16 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         definite, so that no metric has this S, or 1/K = 0: S is singular, a cone.
         """
         matrix, center, curvature = space.parameters_from_form(S)
+        return cls(matrix=matrix, center=center, curvature=curvature)
+
+    @classmethod
+    def from_kappa(cls, matrix: ArrayLike, center: ArrayLike, kappa: float) -> Self:
+        """Return the metric of the paper's parameters Σ, μ and κ, K = sign(κ)κ² (paper §2.4).
+
+        Its :attr:`form` is S_{Σ,μ,κ} with b = μᵀΣμ + sign(κ)/κ²; κ = 0 is the limit, a flat metric.
+        :func:`cayleyklein.geometry.kappa_from_curvature` goes back.
+        """
+        curvature = space.curvature_from_kappa(kappa)
         return cls(matrix=matrix, center=center, curvature=curvature)
 
     @classmethod
@@ -157,6 +173,32 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
     def _lowered(self, steps: Floats, x: Floats, name: str) -> Floats:
         """Return g(x)u of steps u (n, d) at points x (n, d)."""
         return geodesics.lower_steps(steps, x, self, name)
+
+    def signed_distance(
+        self, p: ArrayLike, q: ArrayLike, *, direction: ArrayLike | None = None
+    ) -> AnyFloats:
+        """Return the distance, positive where q comes after p on their oriented line (paper §2.1).
+
+        It changes its sign when p and q are exchanged, and on each line, whatever K, it is
+        additive: d(p, q) = d(p, r) + d(r, q), also for r beyond p or q. The elliptic one is in
+        (-π/√K, π/√K), as the hemisphere's: no multiple of a period is missing.
+        :func:`cayleyklein.geometry.signed_measure` is the same of the projective plane, where
+        sums hold modulo π/√K, and of points outside a conic.
+
+        Parameters
+        ----------
+        p, q : array-like of shape (..., d)
+            In the domain.
+        direction : array-like of shape (..., d), optional
+            Orients the lines, see :func:`cayleyklein.geometry.signed_measure`. By default the
+            first coordinate that changes along a line increases.
+        """
+        dtype, d = checks.float_dtype(p, q), self.dimension
+        p, q = checks.as_points(p, "p", d), checks.as_points(q, "q", d)
+        p, q = checks.broadcast_points(p=p, q=q)
+        length = self.distance(p, q)  # refuses points whose difference overflows
+        found = length * signed.sense_of_line(p, q, direction)
+        return np.asarray(found).astype(dtype, copy=False)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates of rows (n, d) for methods that know Euclidean distances only.
@@ -233,8 +275,33 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         first, second : Hyperplane or array-like of shape (..., d + 1)
             Hyperplanes, or homogeneous vectors (normal, offset).
         """
-        a, b = (h.homogeneous if isinstance(h, geometry.Hyperplane) else h for h in (first, second))
+        a, b = _vectors_of(first), _vectors_of(second)
         return angles.metric_angle(a, b, self, ("first", "second"))
+
+    def signed_angle(
+        self, first: Planes, second: Planes, *, turn: ArrayLike | None = None
+    ) -> AnyFloats:
+        """Return the angle from one hyperplane to another, in (-π/2, π/2] (paper §2.1).
+
+        In the plane it is positive anticlockwise. It changes its sign when the two are exchanged
+        (π/2 does not), and is additive over hyperplanes of a pencil modulo π, since they have no
+        sides. Its modulus is :meth:`angle`.
+
+        Parameters
+        ----------
+        first, second : Hyperplane or array-like of shape (..., d + 1)
+            Hyperplanes, or homogeneous vectors (normal, offset).
+        turn : array-like of shape (..., 2, d + 1), optional
+            Orients the pencils, see :func:`cayleyklein.geometry.signed_hyperplane_measure`.
+        """
+        a, b = _vectors_of(first), _vectors_of(second)
+        size = self.dimension + 1
+        pair = checks.broadcast_points(
+            first=angles.as_hyperplanes(a, "first", size),
+            second=angles.as_hyperplanes(b, "second", size),
+        )
+        sense = signed.sense_of_pencil(pair[0], pair[1], turn)
+        return angles.metric_angle(a, b, self, ("first", "second"), sense)
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x between the geodesics to p and to q, in [0, π]."""
@@ -278,6 +345,10 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
     @property
     def _unit(self) -> float:
         return math.sqrt(abs(self.curvature)) or 1.0
+
+
+def _vectors_of(planes: Planes) -> ArrayLike:
+    return planes.homogeneous if isinstance(planes, geometry.Hyperplane) else planes
 
 
 def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:

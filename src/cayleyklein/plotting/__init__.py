@@ -8,9 +8,19 @@ from cayleyklein.plotting._diagrams import ChartDisplay, VoronoiDisplay
 from cayleyklein.plotting._graphs import CurvatureDisplay, FeatureWeightsDisplay
 from cayleyklein.plotting._learned import DecisionBoundaryDisplay, MapDisplay, MetricDisplay
 from cayleyklein.plotting._plane import BallDisplay, CrossRatioDisplay, GeodesicDisplay
+from cayleyklein.plotting.paper_figures import PAPER_FIGURES, paper_figure
 
 __all__ = [
-    "BallDisplay", "ChartDisplay", "CrossRatioDisplay", "CurvatureDisplay",
-    "DecisionBoundaryDisplay", "FeatureWeightsDisplay", "GeodesicDisplay", "MapDisplay",
-    "MetricDisplay", "VoronoiDisplay",
-]  # fmt: skip
+    "PAPER_FIGURES",
+    "BallDisplay",
+    "ChartDisplay",
+    "CrossRatioDisplay",
+    "CurvatureDisplay",
+    "DecisionBoundaryDisplay",
+    "FeatureWeightsDisplay",
+    "GeodesicDisplay",
+    "MapDisplay",
+    "MetricDisplay",
+    "VoronoiDisplay",
+    "paper_figure",
+]

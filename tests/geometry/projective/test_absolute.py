@@ -181,6 +181,47 @@ def test_polars_of_points_on_the_absolute_are_tangent():
     assert (incidence < 1e-9 * np.abs(tangents).sum(axis=1) * (1 + np.abs(on).max(axis=1))).all()
 
 
+@pytest.mark.parametrize("eigenvalues", [(1, 1, 1, -1), (2, -1, 1, 3), (1, 2, 3, 0)])
+def test_tangents_are_zeros_of_the_dual_form(eigenvalues):
+    """Tangents of the conic pass, and planes turned a little out of them do not."""
+    rng = np.random.default_rng(2)
+    absolute = Absolute(random_symmetric(rng, np.array(eigenvalues, dtype=float)))
+    if eigenvalues[-1]:
+        values, vectors = np.linalg.eigh(absolute.matrix)
+        isotropic = np.zeros((20, 4))  # x̃ᵀAx̃ = Σλy² = 0
+        isotropic[:, values > 0] = rng.normal(size=(20, 3))
+        weights = (isotropic**2 * values).sum(axis=1)
+        isotropic[:, values < 0] = np.sqrt(weights / -values[values < 0])[:, None]
+        tangents = isotropic @ vectors.T @ absolute.matrix
+    else:  # of a cone: every plane through its vertex
+        vertex = np.linalg.eigh(absolute.matrix)[1][:, 0]
+        tangents = rng.normal(size=(20, 4))
+        tangents -= np.outer(tangents @ vertex, vertex)
+    assert absolute.is_tangent(tangents).all()
+    assert absolute.is_tangent(-1e-200 * tangents).all()
+    near = tangents + 1e-3 * rng.normal(size=(20, 4))
+    for size in (1e-200, 1.0, 1e200):
+        assert not absolute.is_tangent(size * near).any()
+    assert absolute.is_tangent(near, rtol=0.1).all()
+
+
+def test_tangents_of_a_circle():
+    theta = np.linspace(0, 2 * np.pi, 30).reshape(5, 6)
+    conic = Absolute(DISC)
+    lines = np.stack([np.cos(theta), np.sin(theta), np.full(theta.shape, -1.0)], axis=-1)
+    assert conic.is_tangent(lines).all()
+    assert conic.is_tangent(conic.tangent(lines[..., :2])).all()
+    assert not conic.is_tangent([[1.0, 0.0, -1.1], [1.0, 0.0, 0.9], [0.0, 0.0, 1.0]]).any()
+    assert Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 1, 0])).is_tangent([0, 0, 1])
+    assert not Absolute(np.eye(3)).is_tangent(lines).any()
+    assert conic.is_tangent([1.0, 0.0, -1.0]).shape == ()
+    for bad, message in (([1.0, 2.0], "2 coordinates"), ([0.0, 0.0, 0.0], "zero vector")):
+        with pytest.raises(InvalidInputError, match=message):
+            conic.is_tangent(bad)
+    with pytest.raises(InvalidInputError, match="rtol"):
+        conic.is_tangent([1.0, 0.0, -1.0], rtol=-1.0)
+
+
 def test_form_broadcasts_and_keeps_single_precision():
     conic = Absolute(DISC)
     p, q = np.ones((4, 1, 2), np.float32), np.zeros((3, 2), np.float32)

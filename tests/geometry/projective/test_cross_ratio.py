@@ -34,7 +34,8 @@ def test_identities(seed, d):
     rng = np.random.default_rng(seed)
     p, q, r, P, Q = on_a_line(rng, d, rng.normal(size=5))
     value = cross_ratio(p, q, P, Q)
-    assert cross_ratio(p, p, P, Q) == 1  # corrected: the paper prints (p, p; P, P)
+    assert cross_ratio(p, p, P, P) == 1
+    assert cross_ratio(p, p, P, Q) == 1
     assert cross_ratio(p, q, Q, P) == pytest.approx(1 / value)
     assert cross_ratio(q, p, Q, P) == pytest.approx(value)
     product = cross_ratio(p, r, P, Q) * cross_ratio(r, q, P, Q)
@@ -77,6 +78,7 @@ def test_coincidences():
     assert cross_ratio(a, b, b, c) == np.inf
     assert cross_ratio(a, b, c, a) == np.inf
     assert cross_ratio(a, b, c, c) == 1
+    assert cross_ratio(a, a, b, b) == 1
     for four in ((a, a, a, b), (a, b, a, a), (b, a, a, a), (a, a, a, a)):
         with pytest.raises(InvalidInputError, match="coincide"):
             cross_ratio(*four)

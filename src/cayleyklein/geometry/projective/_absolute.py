@@ -1,8 +1,9 @@
 """The absolute, a quadric and its dual, which measures distances and angles; its seven types.
 
 A Cayley-Klein geometry is given by its fundamental conic (A, A^Δ) (paper §2.2): the points with
-x̃ᵀ A x̃ = 0, and the hyperplanes with lᵀ A^Δ l = 0, which are tangent to it. A^Δ is the adjugate of
-A wherever that is not zero. Corrected: A is symmetric, not positive semi-definite.
+x̃ᵀ A x̃ = 0, and the hyperplanes with lᵀ A^Δ l = 0, which are tangent to it. A^Δ is
+:func:`adjugate` (A) wherever that is not zero. Corrected: A is symmetric, not positive
+semi-definite.
 
 A conic with its dual is of one of seven types. Distances and angles are each elliptic, parabolic or
 hyperbolic, which makes nine geometries: a real conic carries three of the nine (inside it, and
@@ -15,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
-from cayleyklein._typing import AnyFloats, Floats, Ints
+from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.frozen import Frozen, read_only
-from cayleyklein.geometry.projective import angles
+from cayleyklein.geometry.projective import _decompositions, angles
 from cayleyklein.geometry.rounding import binary_scale
 from cayleyklein.geometry.space import refuse_at
 
@@ -39,22 +40,6 @@ def signature(A: ArrayLike) -> tuple[int, int, int]:
     size = angles.ZERO_EIGENVALUE * np.abs(eigenvalues).max()
     negative, positive = int((eigenvalues < -size).sum()), int((eigenvalues > size).sum())
     return negative, len(eigenvalues) - negative - positive, positive
-
-
-def _adjugate(A: Floats) -> Floats:
-    """Return |A| A⁻¹ = Q diag(∏_{j≠i} λ_j) Qᵀ of A = Q Λ Qᵀ (paper §2.2), without an inverse."""
-    eigenvalues, vectors = np.linalg.eigh(A)
-    with np.errstate(over="ignore", invalid="ignore"):
-        before = np.cumprod(np.append(1.0, eigenvalues[:-1]))
-        after = np.cumprod(np.append(1.0, eigenvalues[:0:-1]))[::-1]
-        result = (vectors * (before * after)) @ vectors.T
-    if not np.isfinite(result).all() or not result.any():
-        flow = "underflows" if np.isfinite(result).all() else "overflows"
-        raise InvalidInputError(
-            f"The adjugate of matrix {flow}: eigenvalues reach {np.abs(eigenvalues).max():.3g}. "
-            f"Divide matrix by the geometric mean of their absolute values."
-        )
-    return np.asarray((result + result.T) / 2)
 
 
 class Absolute(Frozen):
@@ -79,6 +64,8 @@ class Absolute(Frozen):
     -0.75
     >>> conic.tangent([1.0, 0.0])  # x = 1
     array([ 1.,  0., -1.])
+    >>> conic.is_tangent([[1.0, 0.0, -1.0], [1.0, 0.0, -2.0]])  # x = 1, x = 2
+    array([ True, False])
     >>> plane = Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 1, 0]))  # Euclidean: degenerate
     >>> plane.signature, plane.dual_signature
     ((0, 2, 1), (0, 1, 2))
@@ -109,7 +96,9 @@ class Absolute(Frozen):
                 f"Galilean (+, 0, 0). Give it as Absolute(matrix, dual=...)."
             )
         else:
-            dual_form = _adjugate(form)
+            with checks.about("matrix"):
+                dual_form = _decompositions.adjugate(form)
+            dual_form = (dual_form + dual_form.T) / 2
         self._fill(matrix=read_only(form), dual=read_only(dual_form), dimension=d, signature=counts)
 
     @property
@@ -148,6 +137,27 @@ class Absolute(Frozen):
         """Return the polars (normal, offset) = A x̃ of points: tangents where on the absolute."""
         x = angles.homogenize(checks.as_points(points, "points", self.dimension))
         return (x @ self.matrix).astype(checks.float_dtype(points), copy=False)
+
+    def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
+        """Return whether hyperplanes are tangent: Q_{A^Δ}(l) = lᵀ A^Δ l = 0 (paper §2.2).
+
+        Parameters
+        ----------
+        hyperplanes : array-like of shape (..., d + 1)
+            Homogeneous vectors (normal, offset).
+        rtol : float, default=ON_ABSOLUTE
+            Largest abs(lᵀ A^Δ l) of a tangent, relative to the sum of absolute values; 1e-12.
+
+        Returns
+        -------
+        ndarray of bool, shape (...)
+        """
+        l = angles.as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)  # noqa: E741
+        rtol = checks.as_real(rtol, "rtol", "[0, inf)")
+        l = l / binary_scale(l)  # noqa: E741
+        values = angles.bilinear(self.dual, l, l)
+        caps = angles.bilinear(np.abs(self.dual), np.abs(l), np.abs(l))
+        return np.asarray(np.abs(values) <= rtol * caps)[()]
 
     def __repr__(self) -> str:
         return f"Absolute({self.matrix.tolist()}, dual={self.dual.tolist()})"

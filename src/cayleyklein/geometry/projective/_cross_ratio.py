@@ -1,7 +1,7 @@
 """The cross-ratio of four collinear points, collineations, which keep it, and Hilbert geometry.
 
 (p, q; P, Q) = [pP][qQ] / ([pQ][qP]) (paper §2.0), where [ab] is a 2×2 minor of homogeneous
-coordinates. Corrected: it is (p, p; P, Q), not (p, p; P, P), that equals 1.
+coordinates.
 
 Hilbert's distance in a convex body is half the logarithm of the cross-ratio with the two ends of
 the chord (paper §2.1). With the times at which the chord leaves the body, t₊ from q onwards and t₋
@@ -36,7 +36,8 @@ def cross_ratio(
     """Return the cross-ratio (p, q; P, Q) of four collinear points (paper §2.0).
 
     On a line with coordinate t it is (p - P)(q - Q) / ((p - Q)(q - P)): 0 where p = P or q = Q, inf
-    where p = Q or q = P, 1 where p = q or P = Q. Real when every point is, and complex otherwise.
+    where p = Q or q = P, 1 where p = q or P = Q, and so (p, p; P, P) = 1 too, unless p = P. Real
+    when every point is, and complex otherwise.
     Points not on one line, and three that coincide (0/0), raise InvalidInputError.
 
     Parameters

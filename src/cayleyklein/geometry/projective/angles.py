@@ -39,12 +39,16 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
     """Return the Cayley-Klein measure unit · Log (p, q; P, Q) (paper §2.1 and §2.3).
 
     P and Q are the intersections of the line pq with the absolute, ordered as by
-    :func:`line_intersections`, so that the measure is symmetric in p and q. Log is the principal
-    logarithm of (S_pq + √D)/(S_pq - √D), exact for points 1e-12 apart and for distant ones. For a
-    real conic it is real where both points are inside, or outside on a line that meets the conic
-    (paper §2.2, corrected); imaginary outside on a line that misses it; of imaginary part π where
-    one is inside and one outside; 0 on a tangent, and on every line if A has rank 1. The modulus
-    serves as a real distance everywhere.
+    :func:`line_intersections`. That order is another one for (q, p), so that the measure is
+    symmetric: measure(p, q) = measure(q, p). :func:`signed_measure` keeps the order of P and Q on
+    the whole line; it is additive, and changes its sign when p and q are exchanged (paper §2.1).
+
+    Log is the principal logarithm of (S_pq + √D)/(S_pq - √D), exact for points 1e-12 apart and for
+    distant ones. For a real conic and a real unit the measure is real where both points are inside,
+    or outside on a line that meets the conic (paper §2.2, corrected); imaginary outside on a line
+    that misses it; complex where one point is inside and one outside, the logarithm of imaginary
+    part π; 0 on a tangent, and on every line if A has rank 1. The modulus serves as a real distance
+    everywhere.
 
     Parameters
     ----------
@@ -64,8 +68,8 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
     (0.785398+0j)
     """
     form, x, y, _ = rescale(*form_and_pair("A", A, p=p, q=q))
-    values, *_ = _pencil(form, homogenize(x), homogenize(y), (x == y).all(axis=-1))
-    return _measure_of(values, unit, A, p, q)
+    values, *_ = pencil(form, homogenize(x), homogenize(y), (x == y).all(axis=-1))
+    return measure_of(values, unit, A, p, q)
 
 
 def hyperplane_measure(
@@ -74,9 +78,10 @@ def hyperplane_measure(
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
     L and M, in the pencil of l and m, are tangent to the absolute, ordered such that
-    (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm. Where both meet inside, it
-    is real, and of modulus :func:`hyperplane_angle`; 0 on the absolute; outside, imaginary, its
-    modulus the distance along their common perpendicular.
+    (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm. The measure is symmetric in l
+    and m; :func:`signed_hyperplane_measure` changes its sign when they are exchanged. Where both
+    meet inside, it is real, and of modulus :func:`hyperplane_angle`; 0 on the absolute; outside,
+    imaginary, its modulus the distance along their common perpendicular.
 
     Parameters
     ----------
@@ -93,8 +98,8 @@ def hyperplane_measure(
     >>> complex(hyperplane_measure(dual, [2, 0, -1], [2, 0, 1]).round(6))  # 2 artanh ½
     -1.098612j
     """
-    values, *_ = _pencil(*form_and_pair("dual", dual, homogeneous=True, l=l, m=m))
-    return _measure_of(values, unit, dual, l, m)
+    values, *_ = pencil(*form_and_pair("dual", dual, homogeneous=True, l=l, m=m))
+    return measure_of(values, unit, dual, l, m)
 
 
 def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> AnyFloats:
@@ -123,11 +128,16 @@ def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> AnyFloats:
 
 
 def metric_angle(
-    l: ArrayLike, m: ArrayLike, metric: space.CurvedSpace, names: tuple[str, str]
+    l: ArrayLike,
+    m: ArrayLike,
+    metric: space.CurvedSpace,
+    names: tuple[str, str],
+    sense: Floats | None = None,
 ) -> AnyFloats:
     """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
 
     In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
+    With a sense, 1 or -1 for each pair, the angle from l to m is signed, in (-π/2, π/2].
     """
     d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
     dtype = checks.float_dtype(l, m)
@@ -145,11 +155,11 @@ def metric_angle(
         return np.concatenate([normal @ inverse, last[..., None]], axis=-1)
 
     with checks.about(" and ".join(names)):
-        return _angle(dual, move(l), move(m)).astype(dtype)[()]
+        return _angle(dual, move(l), move(m), sense).astype(dtype)[()]
 
 
-def _angle(form: Floats, l: Floats, m: Floats) -> Floats:
-    (s_ll, s_mm, s_lm, D), noise, same = _pencil(form, l, m)
+def _angle(form: Floats, l: Floats, m: Floats, sense: Floats | None = None) -> Floats:
+    (s_ll, s_mm, s_lm, D), noise, same = pencil(form, l, m)
     bad, parallel = (s_ll == 0) | (s_mm == 0) | (D > 0), (D == 0) & ~same
     sizes = np.abs(np.linalg.eigvalsh(form))
     if sizes.min() > ZERO_EIGENVALUE * sizes.max():
@@ -161,15 +171,21 @@ def _angle(form: Floats, l: Floats, m: Floats) -> Floats:
     space.refuse_at(bad, "The hyperplanes l and m have no real angle", ": they meet on or outside "
                     "the absolute (or one of them is tangent to it). Use hyperplane_measure for "
                     "the complex measure.", NotRepresentableError)  # fmt: skip
-    return np.asarray(np.arctan2(np.sqrt(np.abs(D)), np.abs(s_lm)))
+    acute = np.asarray(np.arctan2(np.sqrt(np.abs(D)), np.abs(s_lm)))
+    if sense is None:
+        return acute
+    return np.where(s_lm == 0, acute, sense * np.sign(s_lm) * acute)
 
 
-def _measure_of(values: tuple[Floats, ...], unit: complex, *given: ArrayLike) -> AnyComplexes:
+def measure_of(
+    values: tuple[Floats, ...], unit: complex, *given: ArrayLike, sense: ArrayLike = 1.0
+) -> AnyComplexes:
     """Return unit · Log of a cross-ratio; complex64 if all given is float32."""
     a_number = isinstance(unit, int | float | complex | np.number)
     checks.expect(bool(a_number and np.isfinite(unit) and unit), "unit", unit,
                   "a finite number other than 0")  # fmt: skip
-    value = half_log(*values)
+    s_pp, s_qq, s_pq, D = values
+    value = half_log(s_pp, s_qq, s_pq, D, sense)
     a, b, found = 2 * complex(unit).real, 2 * complex(unit).imag, np.empty(value.shape, complex)
     # by parts: 0 · ∞ is 0, and an infinite measure has no NaN in it
     found.real = (a * value.real if a else 0.0) - (b * value.imag if b else 0.0)
@@ -178,7 +194,11 @@ def _measure_of(values: tuple[Floats, ...], unit: complex, *given: ArrayLike) ->
 
 
 def half_log(
-    s_pp: ArrayLike, s_qq: ArrayLike, s_pq: ArrayLike, discriminant: ArrayLike
+    s_pp: ArrayLike,
+    s_qq: ArrayLike,
+    s_pq: ArrayLike,
+    discriminant: ArrayLike,
+    sense: ArrayLike = 1.0,
 ) -> Complexes:
     """Return half the principal logarithm of a cross-ratio, from the values of the form.
 
@@ -193,21 +213,25 @@ def half_log(
     zero            ≥ 0     sign(S_pq) ∞; NaN if S_pq = 0                     ends on it
     ==============  ======  ================================================  ============
 
-    A positive factor changes nothing. The caller evaluates D without cancellation.
+    With sense -1 it is that of the inverse, with -√D in place of √D: the negative, except that an
+    imaginary part of π/2 stays. A positive factor of S changes nothing. The caller evaluates D
+    without cancellation.
     """
-    given = (np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant))
-    s_pp, s_qq, s_pq, discriminant = np.broadcast_arrays(*given)
+    given = (np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant, sense))
+    s_pp, s_qq, s_pq, discriminant, sense = np.broadcast_arrays(*given)
     size = np.sqrt(np.abs(s_pp)) * np.sqrt(np.abs(s_qq))  # the product may under- or overflow
-    root, sign, on = np.sqrt(np.abs(discriminant)), np.where(s_pq < 0, -1.0, 1.0), size == 0
+    root, on = np.sqrt(np.abs(discriminant)), size == 0
+    sign = np.where(s_pq < 0, -sense, sense)
     across = (np.sign(s_pp) * np.sign(s_qq) < 0) & ~on
     misses = (discriminant < 0) & ~across & ~on
-    above = np.where(across, s_pq, sign * root)
+    above = np.where(across, sense * s_pq, sign * root)
     with np.errstate(over="ignore"):  # an infinite quotient is an infinite logarithm
         quotient = np.divide(above, size, out=np.zeros_like(size), where=~on)
     value = np.zeros(size.shape, dtype=np.complex128)
     value.real = np.where(misses, 0.0, np.arcsinh(quotient))
     value.real[on] = np.where(s_pq == 0, np.nan, sign * np.inf)[on]
-    value.imag = np.where(misses, np.arctan2(sign * root, np.abs(s_pq)), 0.0)
+    rise = np.where(s_pq == 0, root, sign * root)
+    value.imag = np.where(misses, np.arctan2(rise, np.abs(s_pq)), 0.0)
     value.imag[across] = np.pi / 2
     return value[()]
 
@@ -265,7 +289,7 @@ def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
     return np.where(np.abs(value) <= noise, 0.0, value), noise
 
 
-def _pencil(
+def pencil(
     form: Floats, x: Floats, y: Floats, same: Bools | None = None
 ) -> tuple[tuple[Floats, ...], Floats, Bools]:
     """Return (S_xx, S_yy, S_xy, D), the rounding of D, and whether x and y are the same vector."""
