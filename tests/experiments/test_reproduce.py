@@ -136,7 +136,7 @@ def test_some_data_sets_alone(tmp_path):
     alone = reproduce(tmp_path, datasets=["sonar"], protocol=SHORT, methods=["knn"])
     assert alone.names == ("mixed",)
     assert "| 3 | sonar |" in str(alone)
-    with pytest.raises(InvalidInputError, match="no data set 'iris'"):
+    with pytest.raises(InvalidInputError, match="no 'iris'"):
         reproduce(datasets=["iris"])
     with pytest.raises(InvalidInputError, match="sonar is in"):
         reproduce(datasets=["sonar"], tables=["exp"])

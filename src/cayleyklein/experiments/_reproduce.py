@@ -324,7 +324,7 @@ def reproduce(
         for name in wanted:
             if name not in known:
                 raise InvalidInputError(
-                    f"The paper has no data set {name!r}, but {', '.join(known)}."
+                    f"datasets: the paper has no {name!r}, but {', '.join(known)}."
                     f"{did_you_mean(name, known, None)}"
                 )
     where = None if output is None else as_path(output, "output")

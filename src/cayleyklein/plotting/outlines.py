@@ -84,7 +84,7 @@ def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any =
     # without rows: through the centre of the metric; its principal plane holds the longest axes
     d, part = metric.dimension, first_term(metric)
     if X is None and isinstance(part, FormMetric):
-        raise NotRepresentableError("A FormMetric has no centre to draw centred_part; give rows X.")
+        raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
     middle = part.center if X is None else X.mean(axis=0)
     if isinstance(part, FormMetric):  # what it is to small steps from the middle
         part = CurvedMetric(matrix=part.tensor(middle))
@@ -161,7 +161,7 @@ def centred_part(metric: Metric) -> CurvedMetric:
     """Return the part of a metric whose axes a picture without rows is drawn by."""
     part = first_term(metric)
     if isinstance(part, FormMetric):
-        raise NotRepresentableError("A FormMetric has no centre to draw centred_part; give rows X.")
+        raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
     return part
 
 
@@ -178,7 +178,7 @@ def edges_of(domains: Iterable[Ellipsoid], n: int = 256) -> list[Floats]:
 
 def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
     """Return a sphere in the plane as a polyline, and whether it is closed."""
-    # across the elliptic equator it is an open branch of a conic; centred_part the whole plane, empty
+    # across the elliptic equator it is an open branch of a conic; around the whole plane, empty
     if isinstance(metric, CurvedMetric):
         ball = metric.ball(center, radius)
         if ball.kind == "ellipsoid":
