@@ -1,4 +1,4 @@
-"""Pictures of a metric whose domain is no ellipsoid: what can be drawn is, the rest says why not."""
+"""Pictures of metrics whose domain is no ellipsoid: what can be drawn, and why the rest cannot."""
 
 import numpy as np
 import pytest
