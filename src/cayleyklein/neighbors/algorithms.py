@@ -11,8 +11,9 @@ import numpy as np
 
 from cayleyklein.neighbors.euclidean import TreeSearch, even_rows, tree_share
 from cayleyklein.neighbors.space import ChordRows, ChordSpace
+from cayleyklein.neighbors.vantage import VantageSearch
 
-Algorithm = Literal["auto", "brute", "tree"]
+Algorithm = Literal["auto", "brute", "tree", "vantage"]
 ALGORITHMS = get_args(Algorithm)
 
 FEW_ROWS = 2000  # up to which ``auto`` takes brute force without a probe
@@ -28,12 +29,13 @@ TREE_PAYS_BELOW, NARROW, WIDENING = 0.3, 16, 1.5
 
 def build_engine(
     algorithm: Algorithm, space: ChordSpace, rows: ChordRows
-) -> tuple[TreeSearch | None, str]:
+) -> tuple[TreeSearch | VantageSearch | None, str]:
     """Return the engine of an algorithm, or None to bound all distances, and its name."""
     if algorithm == "auto":
         pays = len(rows.v) > FEW_ROWS and probe(space, rows) < TREE_PAYS_BELOW
         algorithm = "tree" if pays else "brute"
-    return TreeSearch(space, rows) if algorithm == "tree" else None, algorithm
+    kinds = {"tree": TreeSearch, "vantage": VantageSearch}
+    return kinds[algorithm](space, rows) if algorithm in kinds else None, algorithm
 
 
 def probe(space: ChordSpace, rows: ChordRows) -> float:

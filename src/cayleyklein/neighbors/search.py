@@ -26,6 +26,7 @@ from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.neighbors.algorithms import Algorithm, build_engine
 from cayleyklein.neighbors.bounds import ChordBounds, OutsideRuler, PairwiseRuler, ProductRuler
 from cayleyklein.neighbors.space import EXTEND, ChordRows, ChordSpace, Pool, refuse_outside
+from cayleyklein.neighbors.vantage import VantageSearch
 
 if TYPE_CHECKING:
     from cayleyklein.neighbors.dask_shards import Blocks, Shards
@@ -155,13 +156,8 @@ class SearchIndex:
         pairs = [(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
         some = queries.take(inside)
         with thread_pool(n_jobs) as pool:
-            ruler = self._rulers(some)[-1]
             for block in slices(len(inside), BLOCK_ROWS):
-                limit = ruler.limit(block, np.full(block.stop - block.start, radius))
-                for columns in slices(len(self), BLOCK_COLUMNS):
-                    near = ruler.values(block, columns) <= limit[:, None]
-                    which, rows = np.nonzero(near)
-                    which, rows = which + block.start, rows + columns.start
+                for which, rows in self._near(some, block, radius, pool):
                     values = self.space.measure(some, which, self.rows, rows, pool)
                     kept = values <= radius
                     if some.own is not None:
@@ -178,6 +174,22 @@ class SearchIndex:
         which, rows, values = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
         order = np.lexsort((rows, which))
         return which[order], rows[order], values[order]
+
+    def _near(
+        self, queries: ChordRows, block: slice, radius: float, pool: Pool
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Yield pairs (query, row) of a block of queries, all within a radius among them."""
+        if isinstance(self.engine, VantageSearch):
+            found = self.engine.within(queries.take(block), radius, pool)
+            if found is not None:
+                yield found[0] + block.start, found[1]
+                return
+        ruler = self._rulers(queries)[-1]
+        limit = ruler.limit(block, np.full(block.stop - block.start, radius))
+        for columns in slices(len(self), BLOCK_COLUMNS):
+            near = ruler.values(block, columns) <= limit[:, None]
+            which, rows = np.nonzero(near)
+            yield which + block.start, rows + columns.start
 
     def _fitted(self, first: int, n: int) -> ChordRows:
         """Return n fitted rows as queries."""
