@@ -34,8 +34,9 @@ def build_engine(
     if algorithm == "auto":
         pays = len(rows.v) > FEW_ROWS and probe(space, rows) < TREE_PAYS_BELOW
         algorithm = "tree" if pays else "brute"
-    kinds = {"tree": TreeSearch, "vantage": VantageSearch}
-    return kinds[algorithm](space, rows) if algorithm in kinds else None, algorithm
+    if algorithm == "brute":
+        return None, algorithm
+    return (TreeSearch if algorithm == "tree" else VantageSearch)(space, rows), algorithm
 
 
 def probe(space: ChordSpace, rows: ChordRows) -> float:

@@ -17,7 +17,7 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors import algorithms, dask_shards, search, space
+from cayleyklein.neighbors import algorithms, dask_shards, functions, search, space
 
 OutsideQueries = Literal["extend", "raise"]
 
@@ -30,20 +30,20 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
     outside: OutsideQueries
     n_jobs: int | None
     radius: float = 1.0
-    metric_: Metric
+    metric_: Metric | functions.FunctionMetric
     n_samples_fit_: int
-    _searcher: search.SearchIndex | dask_shards.Shards
+    _searcher: search.RowIndex | dask_shards.Shards
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "algorithm": [StrOptions(set(algorithms.ALGORITHMS))],
         "outside": [StrOptions(set(get_args(OutsideQueries)))],
     }
 
-    def _row_index(self) -> search.SearchIndex | dask_shards.Shards:
+    def _row_index(self) -> search.RowIndex | dask_shards.Shards:
         check_is_fitted(self, "metric_")
         return self._searcher
 
-    def _rows_in_memory(self) -> search.SearchIndex:
+    def _rows_in_memory(self) -> search.RowIndex:
         """Return the index of all fitted rows; raise where they are on a cluster."""
         index = self._row_index()
         if isinstance(index, dask_shards.Shards):
@@ -275,7 +275,7 @@ class CurvedNeighbors(NeighborMethods):
         self,
         n_neighbors: int = 5,
         *,
-        metric: Metric | None = None,
+        metric: Metric | functions.RowFunction | None = None,
         radius: float = 1.0,
         algorithm: algorithms.Algorithm = "auto",
         outside: OutsideQueries = "extend",
@@ -302,11 +302,11 @@ class CurvedNeighbors(NeighborMethods):
         if is_dask(X):
             check_columns(self, X, reset=True)
             blocks = row_blocks(X, least_rows=dask_shards.LEAST_ROWS)
-            metric = search.as_metric(self.metric, blocks.n_columns)
+            metric = functions.as_any_metric(self.metric, blocks.n_columns)
             return self._take(dask_shards.Shards.build(blocks, metric, self.algorithm), metric)
         rows = check_data(self, X, order="C")
-        metric = search.as_metric(self.metric, rows.shape[1])
-        return self._take(search.SearchIndex(rows, metric, self.algorithm), metric)
+        metric = functions.as_any_metric(self.metric, rows.shape[1])
+        return self._take(functions.index_of(rows, metric, self.algorithm), metric)
 
     @restore_on_error
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -325,9 +325,13 @@ class CurvedNeighbors(NeighborMethods):
         added, before = check_data(self, X, order="C", reset=False), self._rows_in_memory()
         space.refuse_outside(self.metric_.contains(added))
         rows = np.concatenate([before.X, added])
-        return self._take(search.SearchIndex(rows, self.metric_, self.algorithm), self.metric_)
+        return self._take(functions.index_of(rows, self.metric_, self.algorithm), self.metric_)
 
-    def _take(self, index: search.SearchIndex | dask_shards.Shards, metric: Metric) -> Self:
+    def _take(
+        self,
+        index: search.RowIndex | dask_shards.Shards,
+        metric: Metric | functions.FunctionMetric,
+    ) -> Self:
         self._searcher, self.metric_, self.n_samples_fit_ = index, metric, len(index)
         self.algorithm_used_ = index.name
         return self

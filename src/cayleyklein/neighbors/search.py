@@ -65,36 +65,77 @@ Finish = Callable[..., tuple[Any, ...]]
 Kind = tuple[tuple[int, ...], Any]  # shape, without the length, and dtype of an answer
 
 
-class SearchIndex:
-    """Fitted rows in a chord space, and the engine on them.
+class RowIndex:
+    """Rows that are searched by some metric.
 
-    `first_row` is where this shard begins among all rows.
+    `first_row` is where this shard begins among all rows; `name` is the algorithm.
     """
+
+    name: str
+
+    def __init__(self, X: Floats, first_row: int = 0) -> None:
+        self.X, self.first_row = np.ascontiguousarray(X), first_row
+        self._sent: Shards | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_sent": None}
+
+    def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
+        """Return the k nearest rows, or all where there are fewer."""
+        raise NotImplementedError
+
+    def within(
+        self, Q: Floats, radius: float, n_jobs: int | None, own: bool
+    ) -> tuple[Ints, Ints, Floats]:
+        """Return all pairs (query, row) within a radius, in this order, and their distances."""
+        raise NotImplementedError
+
+    def answer(
+        self, queries: "Floats | Blocks | None", k: int, finish: Finish, table: Any,
+        kinds: tuple[Kind, ...], n_jobs: int | None,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return arrays that `finish` makes of the k nearest rows of queries.
+
+        The queries are the fitted rows when None, and none is then its own neighbour. Dask queries
+        are answered on the cluster, to which this index is sent once.
+        """
+        if not (queries is None or isinstance(queries, np.ndarray)):
+            from cayleyklein.neighbors.dask_shards import Shards
+
+            if self._sent is None or not self._sent.reachable:
+                self._sent = Shards.of_index(self)
+            return self._sent.answer(queries, k, finish, table, kinds, n_jobs)
+        Q = self.X if queries is None else queries
+        parts = []
+        for at in range(0, len(Q), CHUNK):
+            first = at if queries is None else None
+            parts.append(finish(self.nearest(Q[at : at + CHUNK], k, n_jobs, first), table, first))
+        return tuple([np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
+
+
+class SearchIndex(RowIndex):
+    """Fitted rows in a chord space, and the engine on them."""
 
     def __init__(
         self, X: Floats, metric: Metric, algorithm: Algorithm = "auto", first_row: int = 0
     ) -> None:
-        self.metric, self.first_row = metric, first_row
+        super().__init__(X, first_row)
+        self.metric = metric
         self.space = ChordSpace(metric)
-        self.rows = self.space.place(X)
+        self.rows = self.space.place(self.X)
         refuse_outside(self.rows.inside, first_row)
         self.engine, self.name = build_engine(algorithm, self.space, self.rows)
-        self._sent: Shards | None = None
         self._bounds: ChordBounds | None = None
-
-    def __len__(self) -> int:
-        return len(self.rows.v)
-
-    @property
-    def X(self) -> Floats:
-        return self.rows.x[0]
 
     def __sizeof__(self) -> int:
         """Count the rows and their coordinates: a scheduler must know that moving them costs."""
         return int(self.X.nbytes + self.rows.v.nbytes)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_sent": None, "_bounds": None}
+        return {**super().__getstate__(), "_bounds": None}
 
     def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
         """Return the k nearest rows, or all where there are fewer."""
@@ -124,28 +165,6 @@ class SearchIndex:
         if self.first_row:
             rows = np.where(rows < 0, -1, rows + self.first_row)
         return Ranked(values, rows, queries.inside)
-
-    def answer(
-        self, queries: "Floats | Blocks | None", k: int, finish: Finish, table: Any,
-        kinds: tuple[Kind, ...], n_jobs: int | None,
-    ) -> tuple[Any, ...]:  # fmt: skip
-        """Return arrays that `finish` makes of the k nearest rows of queries.
-
-        The queries are the fitted rows when None, and none is then its own neighbour. Dask queries
-        are answered on the cluster, to which this index is sent once.
-        """
-        if not (queries is None or isinstance(queries, np.ndarray)):
-            from cayleyklein.neighbors.dask_shards import Shards
-
-            if self._sent is None or not self._sent.reachable:
-                self._sent = Shards.of_index(self)
-            return self._sent.answer(queries, k, finish, table, kinds, n_jobs)
-        Q = self.X if queries is None else queries
-        parts = []
-        for at in range(0, len(Q), CHUNK):
-            first = at if queries is None else None
-            parts.append(finish(self.nearest(Q[at : at + CHUNK], k, n_jobs, first), table, first))
-        return tuple([np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
 
     def within(
         self, Q: Floats, radius: float, n_jobs: int | None, own: bool
@@ -300,9 +319,11 @@ def as_metric(metric: object, n_features: int) -> Metric:
     if metric is None:
         return CurvedMetric.euclidean(n_features)
     if not isinstance(metric, Metric):
+        function = callable(metric) and not isinstance(metric, type)
+        advice = " CurvedNeighbors alone takes a function of two rows." if function else ""
         raise InvalidInputError(
             f"metric must be a CurvedMetric, a MixedMetric, a ProductMetric or None; got "
-            f"{type(metric).__name__}."
+            f"{type(metric).__name__}.{advice}"
         )
     if metric.dimension != n_features:
         raise InvalidInputError(

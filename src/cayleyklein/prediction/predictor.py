@@ -132,6 +132,8 @@ class NeighborPredictor(Predicting, NeighborMethods):
     """Base of the predictors by neighbours: points vote, and `kneighbors` finds rows."""
 
     weights: Weights
+    metric_: Metric
+    _searcher: SearchIndex | Shards
     _texts: ClassVar = NEIGHBOR_TEXTS
     _table: Any  # LabelVotes or NumberMeans
     _all_rows: SearchIndex | None = None  # made when it is asked for; None where rows are points
