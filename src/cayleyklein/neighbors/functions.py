@@ -2,15 +2,16 @@
 
 The function is only known to be a metric: symmetric, 0 between a row and itself, and with the
 triangle inequality. All three are checked on a sample of the rows. A vantage point tree (`vantage`)
-needs no more than that. Its bounds leave room for the rounding of the function, `ROUNDING` of every
-distance, so that the answers are those of brute force.
+needs no more than that. Its bounds leave room for what the function may be off by: `ROUNDING` of
+the distance, and of the largest distance in the sample, since formulas with a cosine or a cosh lose
+half of the digits of close rows.
 """
 
 import bisect
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import overload
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,8 +24,9 @@ from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import Ranked, RowIndex, SearchIndex, as_metric
 
 RowFunction = Callable[[Floats, Floats], float]
+Measured = TypeVar("Measured", float, Floats)
 
-ROUNDING = 1e-7  # relative, that a function's distances may be off by
+ROUNDING = 1e-7  # of a distance, and of the largest in the sample, that a function may be off by
 CHECKED_ROWS = 20  # of which all pairs and triples are checked
 FEW_ROWS = 4 * vantage.LEAF  # up to which a tree has too few levels to save calls
 
@@ -79,27 +81,29 @@ class FunctionIndex(RowIndex):
                 'algorithm="tree" is a k-d tree, which needs coordinates, and metric is a function '
                 'of two rows; take "vantage", "brute" or "auto".'
             )
-        self.check(triangles=algorithm != "brute")
+        self.off = 0.0  # what a distance may be off by, however short it is
+        self._check(triangles=algorithm != "brute")
         if algorithm == "vantage" or (algorithm == "auto" and len(self) > FEW_ROWS):
             self.tree = vantage.grow(len(self), self._pair_bounds)
         self.name = "brute" if self.tree is None else "vantage"
 
-    def distance(self, p: Floats, row: int, name: str) -> float:
-        """Return the distance of p, a row of that name, to a fitted row, checked."""
+    def distance(self, p: Floats, row: int, left: int | None = None) -> float:
+        """Return the distance of p, a query or the fitted row `left`, to a fitted row, checked."""
         self.measured += 1
-        value = self.metric.function(p, self.X[row])
-        if type(value) is not float:
-            try:
-                value = float(value) if np.ndim(value) == 0 else np.nan
-            except (TypeError, ValueError):
-                value = np.nan
+        given: object = self.metric(p, self.X[row])
+        value = given if isinstance(given, float) else as_number(given)
         if not 0 <= value < np.inf:
-            self.measured += 1
+            shown = np.array2string(p, precision=4, threshold=6)
+            who = f"the query {shown}" if left is None else f"row {left + self.first_row} of X"
             raise InvalidInputError(
-                f"metric gives {self.metric.function(p, self.X[row])!r} for {name} and fitted row "
-                f"{row + self.first_row}; a distance is one finite number, at least 0."
+                f"metric gives {given!r} for {who} and fitted row {row + self.first_row}; a "
+                f"distance is one finite number, at least 0."
             )
         return value
+
+    def bounds(self, distance: Measured) -> tuple[Measured, Measured]:
+        """Return what distances that the function gives are at least, and at most."""
+        return distance * (1 - ROUNDING) - self.off, distance * (1 + ROUNDING) + self.off
 
     def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
         """Return the k nearest rows, or all where there are fewer.
@@ -110,7 +114,7 @@ class FunctionIndex(RowIndex):
         k = min(k, len(self))
         values, rows = np.full((len(Q), k), np.inf), np.full((len(Q), k), -1, dtype=np.intp)
         for i, q in enumerate(Q):
-            query = Query(self, q, f"query {i}", None if own is None else own + i, k, np.inf)
+            query = Query(self, q, None if own is None else own + i, k, np.inf)
             for j, (value, row) in enumerate(query.answered()):
                 values[i, j], rows[i, j] = value, row + self.first_row
         return Ranked(values, rows, np.ones(len(Q), dtype=bool))
@@ -121,7 +125,7 @@ class FunctionIndex(RowIndex):
         """Return all pairs (query, row) within a radius, in this order, and their distances."""
         which, rows, values = [], [], []
         for i, q in enumerate(Q):
-            query = Query(self, q, f"query {i}", i if own else None, len(self), radius)
+            query = Query(self, q, i if own else None, len(self), radius)
             for value, row in sorted(query.answered(), key=itemgetter(1)):
                 which.append(i)
                 rows.append(row)
@@ -132,36 +136,27 @@ class FunctionIndex(RowIndex):
     def _pair_bounds(self, points: Ints, rows: Ints) -> tuple[Floats, Floats]:
         """Return lower and upper bounds of the distances of pairs of fitted rows."""
         pairs = zip(points.tolist(), rows.tolist(), strict=True)
-        values = [self.distance(self.X[p], row, self._name(p)) for p, row in pairs]
-        return rounded(np.array(values))
+        return self.bounds(np.array([self.distance(self.X[p], row, p) for p, row in pairs]))
 
-    def _name(self, row: int) -> str:
-        return f"fitted row {row + self.first_row}"
-
-    def check(self, triangles: bool) -> None:
-        """Raise an error, with rows and values, if the function is no metric on a sample of rows.
-
-        The triangle inequality is checked where it is needed.
-        """
+    def _check(self, triangles: bool) -> None:
+        """Raise an error, with rows and values, where the function is no metric on a sample."""
         sample = even_rows(len(self), CHECKED_ROWS).tolist()
-        table = np.array(
-            [[self.distance(self.X[p], row, self._name(p)) for row in sample] for p in sample]
-        )
+        table = np.array([[self.distance(self.X[p], row, p) for row in sample] for p in sample])
         names = [str(row + self.first_row) for row in sample]
-        for i in np.flatnonzero(np.diag(table) > ROUNDING * table.max()):
+        self.off = ROUNDING * float(table.max())
+        for i in np.flatnonzero(np.diag(table) > self.off):
             raise InvalidInputError(
                 f"metric gives {table[i, i]:.10g} for row {names[i]} of X and itself; the distance "
                 f"of a row to itself is 0."
             )
-        for i, j in np.argwhere(table > (1 + ROUNDING) * table.T):
+        for i, j in np.argwhere(table > table.T * (1 + ROUNDING) + self.off):
             raise InvalidInputError(
                 f"metric is not symmetric: it gives {table[i, j]:.10g} for rows {names[i]} and "
                 f"{names[j]} of X, but {table[j, i]:.10g} for rows {names[j]} and {names[i]}."
             )
-        if not triangles:
-            return
         detours = table[:, :, None] + table[None]  # from i by way of j to k
-        for i, j, k in np.argwhere(table[:, None] > (1 + ROUNDING) * detours):
+        broken = table[:, None] > detours * (1 + ROUNDING) + self.off
+        for i, j, k in np.argwhere(broken) if triangles else ():
             raise InvalidInputError(
                 f"metric breaks the triangle inequality: it gives {table[i, k]:.10g} for rows "
                 f"{names[i]} and {names[k]} of X, but by way of row {names[j]} only "
@@ -178,12 +173,11 @@ class Query:
     """
 
     def __init__(
-        self, index: FunctionIndex, q: Floats, name: str, own: int | None, k: int, radius: float
+        self, index: FunctionIndex, q: Floats, own: int | None, k: int, radius: float
     ) -> None:
-        self.index, self.q, self.name, self.own = index, q, name, own
-        self.k, self.reach = k, radius
+        self.index, self.q, self.k, self.reach = index, q, k, radius
         self.best: list[tuple[float, int]] = []  # (distance, row), in order
-        self.measured: dict[int, float] = {}
+        self.measured: dict[int, float] = {} if own is None else {own: 0.0}  # and no answer
 
     def answered(self) -> list[tuple[float, int]]:
         """Return (distance, row) of the k nearest rows that are within the radius, in order."""
@@ -198,8 +192,8 @@ class Query:
         """Return the distance to a fitted row, which is an answer if it is in reach."""
         if row in self.measured:
             return self.measured[row]
-        value = self.measured[row] = self.index.distance(self.q, row, self.name)
-        if value <= self.reach and row != self.own:
+        value = self.measured[row] = self.index.distance(self.q, row)
+        if value <= self.reach:
             bisect.insort(self.best, (value, row))
             if len(self.best) > self.k:
                 self.best.pop()
@@ -219,7 +213,7 @@ class Query:
             if depth == levels:
                 self.look_through(tree, node, low, high)
                 continue
-            low[depth], high[depth] = rounded(self.measure(int(tree.vantage[node])))
+            low[depth], high[depth] = self.index.bounds(self.measure(int(tree.vantage[node])))
             first, second = (
                 (max(low[depth] - tree.far[child], tree.near[child] - high[depth]), child)
                 for child in (2 * node + 1, 2 * node + 2)
@@ -238,10 +232,9 @@ class Query:
             self.measure(int(tree.order[places][at]))
 
 
-@overload
-def rounded(distance: float) -> tuple[float, float]: ...
-@overload
-def rounded(distance: Floats) -> tuple[Floats, Floats]: ...
-def rounded(distance: float | Floats) -> tuple[float | Floats, float | Floats]:
-    """Return what a distance with its rounding is at least, and at most."""
-    return distance * (1 - ROUNDING), distance * (1 + ROUNDING)
+def as_number(given: object) -> float:
+    """Return what a function gave as a float, NaN where it is not one number."""
+    try:
+        return float(given) if np.ndim(given) == 0 else np.nan  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return np.nan

@@ -80,6 +80,10 @@ class RowIndex:
     def __len__(self) -> int:
         return len(self.X)
 
+    def __sizeof__(self) -> int:
+        """Count the rows: a scheduler must know that moving them costs."""
+        return int(self.X.nbytes)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_sent": None}
 
@@ -131,8 +135,7 @@ class SearchIndex(RowIndex):
         self._bounds: ChordBounds | None = None
 
     def __sizeof__(self) -> int:
-        """Count the rows and their coordinates: a scheduler must know that moving them costs."""
-        return int(self.X.nbytes + self.rows.v.nbytes)
+        return super().__sizeof__() + int(self.rows.v.nbytes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_bounds": None}
@@ -319,11 +322,9 @@ def as_metric(metric: object, n_features: int) -> Metric:
     if metric is None:
         return CurvedMetric.euclidean(n_features)
     if not isinstance(metric, Metric):
-        function = callable(metric) and not isinstance(metric, type)
-        advice = " CurvedNeighbors alone takes a function of two rows." if function else ""
         raise InvalidInputError(
             f"metric must be a CurvedMetric, a MixedMetric, a ProductMetric or None; got "
-            f"{type(metric).__name__}.{advice}"
+            f"{type(metric).__name__}."
         )
     if metric.dimension != n_features:
         raise InvalidInputError(
