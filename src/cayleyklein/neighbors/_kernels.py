@@ -12,7 +12,7 @@ from cayleyklein.neighbors.space import FAINT, FORM_ROUNDING, SLACK
 FAINT_CHORD = math.sqrt(FAINT)  # under which squares may have underflowed
 
 
-class Points(NamedTuple):
+class LoopRows(NamedTuple):
     """Rows as the compiled loops read them."""
 
     v: Floats  # (n, D)
@@ -20,7 +20,7 @@ class Points(NamedTuple):
     blur: Floats  # (n, terms)
 
 
-class Terms(NamedTuple):
+class LoopTerms(NamedTuple):
     """The terms of a sum of metrics as the compiled loops read them."""
 
     starts: Ints  # (terms + 1,) of columns of v

@@ -218,31 +218,35 @@ class CurvedNeighbors(NeighborMethods):
     """Nearest neighbours by a curved, mixed or product metric, about as fast as Euclidean ones.
 
     Answers are exact: the rows with the smallest float64 distances, rows at equal distances in row
-    order. A matrix product, or a k-d tree, bounds all distances from below; rows that may be among
-    the nearest are then measured.
+    order. A matrix product or a tree bounds all distances from below; rows that may be among the
+    nearest are then measured.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         Default number of neighbours of :meth:`kneighbors`.
-    metric : CurvedMetric, MixedMetric or ProductMetric, optional
-        The Euclidean metric when None.
+    metric : CurvedMetric, MixedMetric, ProductMetric or callable, optional
+        The Euclidean metric when None. A function of two rows of shape (d,) that returns their
+        distance must be a metric; :meth:`fit` checks on a sample of the rows that it is symmetric,
+        0 between a row and itself, and keeps the triangle inequality.
     radius : float, default=1.0
         Default radius of :meth:`radius_neighbors`.
-    algorithm : {"auto", "brute", "tree"}, default="auto"
-        How to search: "auto" (probes the fitted rows), "brute" or "tree" (a k-d tree).
+    algorithm : {"auto", "brute", "tree", "vantage"}, default="auto"
+        How to search: "auto" (probes the fitted rows), "brute", "tree" (a k-d tree, not for a
+        function) or "vantage" (a vantage point tree, which needs only the triangle inequality).
     outside : {"extend", "raise"}, default="extend"
         Queries outside a hyperbolic domain: "extend" gives them neighbours at distance inf, "raise"
         is an error that names them. Fitted rows must lie inside.
     n_jobs : int, optional
         Number of threads; the answer does not depend on it. Matrix products take their number of
-        threads from the environment.
+        threads from the environment. A function is called in one thread.
 
     Attributes
     ----------
     algorithm_used_ : str
         The algorithm that ``"auto"`` picked, or "brute" where a tree would not have paid.
     metric_ : CurvedMetric, MixedMetric or ProductMetric
+        A function is wrapped, and can still be called with two rows.
     n_samples_fit_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
@@ -263,6 +267,16 @@ class CurvedNeighbors(NeighborMethods):
 
     >>> search.kneighbors([[0.0, 2.0]])
     (array([[inf, inf]]), array([[2, 0]]))
+
+    Any metric on rows, here Hilbert's in a square:
+
+    >>> from functools import partial
+    >>> from cayleyklein.geometry import Polytope, hilbert_distance
+    >>> square = Polytope.from_vertices([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    >>> search = CurvedNeighbors(1, metric=partial(hilbert_distance, square))
+    >>> distances, rows = search.fit([[0.0, 0.0], [0.5, 0.5]]).kneighbors([[0.9, 0.9]])
+    >>> rows, distances.round(3)
+    (array([[1]]), array([[0.923]]))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -28,7 +28,7 @@ Measured = TypeVar("Measured", float, Floats)
 
 ROUNDING = 1e-7  # of a distance, and of the largest in the sample, that a function may be off by
 CHECKED_ROWS = 20  # of which all pairs and triples are checked
-FEW_ROWS = 4 * vantage.LEAF  # up to which a tree has too few levels to save calls
+ROWS_WITHOUT_TREE = 4 * vantage.LEAF  # up to which a tree has too few levels to save calls
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class FunctionMetric:
 
 def as_any_metric(metric: object, n_columns: int) -> Metric | FunctionMetric:
     """Check the metric of a search, which may be a function of two rows."""
-    if callable(metric) and not isinstance(metric, Metric | type):
+    is_ours = hasattr(metric, "pairwise")  # these can be called with two rows, too
+    if callable(metric) and not is_ours and not isinstance(metric, type):
         return FunctionMetric(metric, n_columns)
     return as_metric(metric, n_columns)
 
@@ -81,10 +82,10 @@ class FunctionIndex(RowIndex):
                 'algorithm="tree" is a k-d tree, which needs coordinates, and metric is a function '
                 'of two rows; take "vantage", "brute" or "auto".'
             )
-        self.off = 0.0  # what a distance may be off by, however short it is
-        self._check(triangles=algorithm != "brute")
-        if algorithm == "vantage" or (algorithm == "auto" and len(self) > FEW_ROWS):
-            self.tree = vantage.grow(len(self), self._pair_bounds)
+        # what a distance may be off by, however short it is
+        self.off = ROUNDING * self._largest_distance(check_triangles=algorithm != "brute")
+        if algorithm == "vantage" or (algorithm == "auto" and len(self) > ROWS_WITHOUT_TREE):
+            self.tree = vantage.grow_tree(len(self), self._pair_bounds)
         self.name = "brute" if self.tree is None else "vantage"
 
     def distance(self, p: Floats, row: int, left: int | None = None) -> float:
@@ -138,31 +139,35 @@ class FunctionIndex(RowIndex):
         pairs = zip(points.tolist(), rows.tolist(), strict=True)
         return self.bounds(np.array([self.distance(self.X[p], row, p) for p, row in pairs]))
 
-    def _check(self, triangles: bool) -> None:
-        """Raise an error, with rows and values, where the function is no metric on a sample."""
+    def _largest_distance(self, check_triangles: bool) -> float:
+        """Return the largest distance in a sample of rows, on which the function is checked.
+
+        The error names the rows between which it is no metric.
+        """
         sample = even_rows(len(self), CHECKED_ROWS).tolist()
         table = np.array([[self.distance(self.X[p], row, p) for row in sample] for p in sample])
         names = [str(row + self.first_row) for row in sample]
-        self.off = ROUNDING * float(table.max())
-        for i in np.flatnonzero(np.diag(table) > self.off):
+        off = ROUNDING * float(table.max())
+        for i in np.flatnonzero(np.diag(table) > off):
             raise InvalidInputError(
                 f"metric gives {table[i, i]:.10g} for row {names[i]} of X and itself; the distance "
                 f"of a row to itself is 0."
             )
-        for i, j in np.argwhere(table > table.T * (1 + ROUNDING) + self.off):
+        for i, j in np.argwhere(table > table.T * (1 + ROUNDING) + off):
             raise InvalidInputError(
                 f"metric is not symmetric: it gives {table[i, j]:.10g} for rows {names[i]} and "
                 f"{names[j]} of X, but {table[j, i]:.10g} for rows {names[j]} and {names[i]}."
             )
         detours = table[:, :, None] + table[None]  # from i by way of j to k
-        broken = table[:, None] > detours * (1 + ROUNDING) + self.off
-        for i, j, k in np.argwhere(broken) if triangles else ():
+        broken = table[:, None] > detours * (1 + ROUNDING) + off
+        for i, j, k in np.argwhere(broken) if check_triangles else ():
             raise InvalidInputError(
                 f"metric breaks the triangle inequality: it gives {table[i, k]:.10g} for rows "
                 f"{names[i]} and {names[k]} of X, but by way of row {names[j]} only "
                 f"{table[i, j]:.10g} + {table[j, k]:.10g} = {detours[i, j, k]:.10g}. "
                 f'algorithm="brute" measures every row, and needs no such inequality.'
             )
+        return float(table.max())
 
 
 class Query:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.neighbors._kernels import Points, Terms, fill_bounds, search_tree
+from cayleyklein.neighbors._kernels import LoopRows, LoopTerms, fill_bounds, search_tree
 from cayleyklein.neighbors.euclidean import longest_square
 from cayleyklein.neighbors.space import (
     FAINT,
@@ -40,7 +40,7 @@ BUILT_PAIRS = 2**16  # pairs measured at a time while a tree grows
 QUERIES = 64  # queries that a thread takes at a time
 
 # (vantage points, rows) → lower and upper bounds of their distances, pair by pair
-Measure = Callable[[Ints, Ints], tuple[Floats, Floats]]
+PairBounds = Callable[[Ints, Ints], tuple[Floats, Floats]]
 
 
 class Tree(NamedTuple):
@@ -67,7 +67,7 @@ class Tree(NamedTuple):
         return slice(n * number >> self.levels, n * (number + 1) >> self.levels)
 
 
-def grow(n: int, measure: Measure) -> Tree:
+def grow_tree(n: int, measure: PairBounds) -> Tree:
     """Return the tree of n rows, level by level.
 
     The first vantage point is row 0; that of another node is the row of it farthest from the
@@ -114,7 +114,7 @@ class VantageSearch:
     def __init__(self, space: ChordSpace, rows: ChordRows) -> None:
         self.space, self.measured = space, 0
         starts = [0, *(term.columns.stop for term in space.terms)]
-        self.terms = Terms(
+        self.terms = LoopTerms(
             np.array(starts),
             np.array([term.K for term in space.terms], dtype=float),
             np.array([term.weight for term in space.terms], dtype=float),
@@ -123,17 +123,17 @@ class VantageSearch:
         self.usable = FAINT < longest_square(rows.v) < HUGE
         if self.usable:
             points = self._points(rows)
-            self.tree = grow(
+            self.tree = grow_tree(
                 len(rows.v), lambda p, r: pair_bounds(points, p, points, r, self.terms)
             )
             order = self.tree.order
-            self.points = Points(*(np.ascontiguousarray(values[order]) for values in points))
+            self.points = LoopRows(*(np.ascontiguousarray(values[order]) for values in points))
             place = np.empty_like(order)
             place[order] = np.arange(len(order))
             self.vantage = place[self.tree.vantage]
 
-    def _points(self, rows: ChordRows) -> Points:
-        return Points(rows.v, rows.scale, self.space.blur(rows))
+    def _points(self, rows: ChordRows) -> LoopRows:
+        return LoopRows(rows.v, rows.scale, self.space.blur(rows))
 
     def candidates(
         self, queries: ChordRows, k: int, wanted: int, pool: Pool
@@ -167,7 +167,7 @@ class VantageSearch:
         asked, tree = self._points(queries), self.tree
 
         def run(start: int) -> tuple[Ints, Ints, Floats, int]:
-            some = Points(*(values[start : start + QUERIES] for values in asked))
+            some = LoopRows(*(values[start : start + QUERIES] for values in asked))
             found: tuple[Ints, Ints, Floats, int] = search_tree(
                 some, self.points, self.terms, self.vantage, tree.near, tree.far,
                 tree.low, tree.high, k, radius,
@@ -181,7 +181,7 @@ class VantageSearch:
 
 
 def pair_bounds(
-    P: Points, which: Ints, R: Points, columns: Ints, terms: Terms
+    P: LoopRows, which: Ints, R: LoopRows, columns: Ints, terms: LoopTerms
 ) -> tuple[Floats, Floats]:
     """Return lower and upper bounds of the distances of pairs."""
     low, high = np.empty(len(which)), np.empty(len(which))
