@@ -7,7 +7,7 @@ from tests.neighbors.rows import curvatures, dimensions, families, kinds, make
 from tests.strategies import seeds
 
 from cayleyklein import CurvedMetric, CurvedNeighbors, MixedMetric
-from cayleyklein.neighbors import vantage
+from cayleyklein.neighbors import _kernels, vantage
 from cayleyklein.neighbors.space import ChordSpace
 
 MIXED = MixedMetric([CurvedMetric.euclidean(2, curvature=K) for K in (1.0, -1.0)], [0.3, 1.7])
@@ -135,3 +135,18 @@ def test_squares_that_overflow_are_left_to_brute_force():
     np.testing.assert_array_equal(search.kneighbors(far)[1], expected.kneighbors(far)[1])
     counts = [[len(rows) for rows in s.radius_neighbors(far, 1.0)[1]] for s in (search, expected)]
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("n", [1, 5, 60])
+def test_the_compiled_loop_stays_inside_its_arrays(n, small_leaves):
+    """Python looks at every index, compiled code at none."""
+    search = CurvedNeighbors(1, metric=MIXED, algorithm="vantage").fit(X[:n])
+    search.kneighbors(Q)  # compiles
+    engine = search._searcher.engine
+    asked, tree = engine._points(search._searcher.space.place(Q[:5])), engine.tree
+    rest = tree.near, tree.far, tree.low, tree.high
+    for k, radius in ((1, np.inf), (n, np.inf), (0, 0.3), (0, np.inf)):
+        arguments = asked, engine.points, engine.terms, engine.vantage, *rest, k, radius
+        found = _kernels.search_tree.py_func(*arguments)
+        for a, b in zip(found, _kernels.search_tree(*arguments), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
