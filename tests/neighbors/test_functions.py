@@ -195,6 +195,13 @@ def test_a_tree_spares_most_pairs():
     same(copies.kneighbors([[1.0, 1.0]]), (np.zeros((1, 5)), np.arange(5)[None]))
 
 
+def test_auto_gives_a_tree_up_that_spares_too_little():
+    wide = RNG.normal(size=(200, 30))
+    assert CurvedNeighbors(metric=euclidean).fit(wide).algorithm_used_ == "brute"
+    assert CurvedNeighbors(metric=euclidean, algorithm="vantage").fit(wide)._searcher.tree
+    assert CurvedNeighbors(metric=euclidean).fit(X).algorithm_used_ == "vantage"
+
+
 # -- as with every metric -------------------------------------------------------------
 
 

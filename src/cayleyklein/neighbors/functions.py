@@ -19,7 +19,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import vantage
-from cayleyklein.neighbors.algorithms import Algorithm
+from cayleyklein.neighbors.algorithms import PROBE_NEIGHBORS, Algorithm
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import Ranked, RowIndex, SearchIndex, as_metric
 
@@ -29,6 +29,10 @@ Measured = TypeVar("Measured", float, Floats)
 ROUNDING = 1e-7  # of a distance, and of the largest in the sample, that a function may be off by
 CHECKED_ROWS = 20  # of which all pairs and triples are checked
 ROWS_WITHOUT_TREE = 4 * vantage.LEAF  # up to which a tree has too few levels to save calls
+FEW_QUERIES = 4  # by which "auto" sees what the tree spares
+# share of the rows measured for a query from which the tree takes longer than the calls it spares,
+# for a function as quick as a Euclidean distance
+HOPELESS_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class FunctionIndex(RowIndex):
         self.off = ROUNDING * self._largest_distance(check_triangles=algorithm != "brute")
         if algorithm == "vantage" or (algorithm == "auto" and len(self) > ROWS_WITHOUT_TREE):
             self.tree = vantage.grow_tree(len(self), self._pair_bounds)
+        if algorithm == "auto" and self.tree and self._share_called() > HOPELESS_SHARE:
+            self.tree = None
         self.name = "brute" if self.tree is None else "vantage"
 
     def distance(self, p: Floats, row: int, left: int | None = None) -> float:
@@ -133,6 +139,13 @@ class FunctionIndex(RowIndex):
                 values.append(value)
         pairs = np.array(which, dtype=np.intp), np.array(rows, dtype=np.intp)
         return *pairs, np.array(values, dtype=float)
+
+    def _share_called(self) -> float:
+        """Return the share of the rows that the tree measures for a few of them."""
+        # not row 0, the first vantage point: the tree knows the distances of all rows to it
+        some, before = even_rows(len(self), FEW_QUERIES + 1)[1:], self.measured
+        self.nearest(self.X[some], PROBE_NEIGHBORS, None)
+        return (self.measured - before) / (len(some) * len(self))
 
     def _pair_bounds(self, points: Ints, rows: Ints) -> tuple[Floats, Floats]:
         """Return lower and upper bounds of the distances of pairs of fitted rows."""
