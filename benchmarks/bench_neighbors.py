@@ -175,7 +175,7 @@ def bench_recall(n: int, m: int) -> None:
         wide = X.astype(np.float64)
         true = np.argsort(metric.pairwise(wide[:m], wide), axis=1, kind="stable")
         shares = []
-        for how in ("brute", "tree"):
+        for how in ("brute", "tree", "vantage"):
             rows = (
                 CurvedNeighbors(K_NEIGHBORS, metric=metric, algorithm=how)
                 .fit(X)
