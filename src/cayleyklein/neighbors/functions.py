@@ -166,13 +166,13 @@ class FunctionIndex(RowIndex):
                 f"metric gives {table[i, i]:.10g} for row {names[i]} of X and itself; the distance "
                 f"of a row to itself is 0."
             )
-        for i, j in np.argwhere(table > table.T * (1 + ROUNDING) + off):
+        for i, j in np.argwhere(table > table.T + off):
             raise InvalidInputError(
                 f"metric is not symmetric: it gives {table[i, j]:.10g} for rows {names[i]} and "
                 f"{names[j]} of X, but {table[j, i]:.10g} for rows {names[j]} and {names[i]}."
             )
         detours = table[:, :, None] + table[None]  # from i by way of j to k
-        broken = table[:, None] > detours * (1 + ROUNDING) + off
+        broken = table[:, None] > detours + off
         for i, j, k in np.argwhere(broken) if check_triangles else ():
             raise InvalidInputError(
                 f"metric breaks the triangle inequality: it gives {table[i, k]:.10g} for rows "
