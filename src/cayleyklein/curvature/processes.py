@@ -4,11 +4,11 @@ Targets Y (n, t) have mean 0. Each column is a draw of a process with covariance
 
     C = k(D/ℓ) + 1 + τ⟨z, z'⟩/mean‖z‖² + s·I,
 
-where D are the distances of a view of the rows, 1 stands for an unknown mean, τ for a linear trend
+where D are distances of the rows in some space, 1 stands for an unknown mean, τ for a linear trend
 and s for noise. The best σ² is known in closed form; ℓ, τ and s are found on a grid.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,59 +17,71 @@ import numpy as np
 from scipy.linalg import lapack
 
 from cayleyklein._typing import Floats, Ints
+from cayleyklein.geometry import lifts
 from cayleyklein.metrics import CurvedMetric
 
 # The grid. Marginal likelihoods of the truths of the benchmark are flat beyond its ends; half a
 # decade between neighbours costs at most a few tenths of a nat, on both sides alike.
-LENGTHS = np.geomspace(0.1, 10.0, 5)
-NOISES = np.geomspace(1e-3, 30.0, 10)
-SLOPES = np.array([0.0, 1.0, 10.0])
-START = (2, 4, 1)  # ℓ = 1 median distance, s = 0.1, τ = 1
+LENGTH_GRID = np.geomspace(0.1, 10.0, 5)
+NOISE_GRID = np.geomspace(1e-3, 30.0, 10)
+SLOPE_GRID = np.array([0.0, 1.0, 10.0])
 
-Kernel = Callable[[Floats, float, int], Floats]  # (D, ℓ, curvature of D) → k
+Covariance = Callable[[Floats, float], Floats]  # (D, ℓ) → k
 
 
-def exponential(D: Floats, length: float, sign: int) -> Floats:
+def exponential(D: Floats, length: float) -> Floats:
     """Return exp(-d/ℓ), positive definite in every space of constant curvature."""
-    return np.asarray(np.exp(D / -length))
+    return np.asarray(np.exp(-D / length))
 
 
-def matern(D: Floats, length: float, sign: int) -> Floats:
+def matern(D: Floats, length: float) -> Floats:
     """Return the Matérn covariance of order 3/2, for flat distances."""
-    t = D * (np.sqrt(3.0) / length)
-    return np.asarray((1 + t) * np.exp(-t))
+    t = D * float(np.sqrt(3.0) / length)
+    return np.asarray((1 + t) * np.exp(-t), dtype=np.float64)
 
 
-def smooth(D: Floats, length: float, sign: int) -> Floats:
-    """Return the smooth covariance of curvature 0, 1 or -1; all are exp(-d²/2ℓ²) for small d.
+def gaussian(D: Floats, length: float) -> Floats:
+    """Return exp(-d²/2ℓ²), for flat distances."""
+    return np.asarray(np.exp(np.square(D / length) / -2))
 
-    exp(-c²/2ℓ²) with the chord c on the sphere, and cosh(d)^(-1/ℓ²) in hyperbolic space, where
-    log cosh d is conditionally negative definite (Faraut and Harzallah 1974).
-    """
-    if sign < 0:
-        log_cosh = D + np.log1p(np.exp(-2 * D)) - np.log(2)
-        return np.asarray(np.exp(log_cosh / -(length**2)))
-    chord = 2 * np.sin(D / 2) if sign else D
-    return np.asarray(np.exp(np.square(chord / length) / -2))
+
+def flat_distances(points: Floats) -> Floats:
+    return np.asarray(CurvedMetric.euclidean(points.shape[1]).pairwise(points), dtype=np.float64)
+
+
+def sphere_distances(points: Floats) -> Floats:
+    """Return angles between unit vectors, anywhere on the sphere."""
+    return lifts.distance_from_sqchord(np.square(flat_distances(points)), 1.0)
+
+
+def hyperbolic_distances(points: Floats) -> Floats:
+    """Return distances of curvature -1 between points in Klein's coordinates."""
+    metric = CurvedMetric.euclidean(points.shape[1], curvature=-1.0)
+    return np.asarray(metric.pairwise(points), dtype=np.float64)
+
+
+MEASURES = {0: flat_distances, 1: sphere_distances, -1: hyperbolic_distances}
 
 
 @dataclass(frozen=True)
-class View:
-    """Rows as points of a flat or curved space, and the covariance of targets there.
+class Family:
+    """Ways to place rows in a space of curvature `sign`, 0, 1 or -1, that differ in one parameter.
 
-    `points` (n, r) are coordinates in which straight lines are straight, of a space of curvature
-    `sign`: 0, 1 or -1.
+    `place` gives the points (n, r) of a parameter; on the sphere they are unit vectors.
     """
 
-    family: str
     name: str
-    points: Floats
-    sign: int
-    kernel: Kernel = exponential
+    place: Callable[[float], Floats]
+    parameters: tuple[float, ...] = (1.0,)
+    kernel: Covariance = exponential
+    sign: int = 0
+    conformal: bool = False
 
-    def distances(self, some: Ints) -> Floats:
-        metric = CurvedMetric(factor=np.ones(self.points.shape[1]), curvature=float(self.sign))
-        return metric.pairwise(self.points[some])
+    def between(self, parameter: float) -> list[float]:
+        """Return the geometric means of a parameter and its neighbours."""
+        at = self.parameters.index(parameter)
+        beside = self.parameters[max(at - 1, 0) : at] + self.parameters[at + 1 : at + 2]
+        return [float(np.sqrt(parameter * other)) for other in beside]
 
 
 class Settings(NamedTuple):
@@ -80,11 +92,15 @@ class Settings(NamedTuple):
     slope: int
 
 
-@dataclass(frozen=True)
-class Fit:
-    """A view with its best settings, and the log marginal likelihood of the targets."""
+START = Settings(2, 4, 1)  # ℓ = 1 median distance, s = 0.1, τ = 1
 
-    view: View
+
+@dataclass(frozen=True)
+class ProcessFit:
+    """A family at a parameter, its best settings and the targets' log marginal likelihood."""
+
+    family: Family
+    parameter: float
     settings: Settings
     log_likelihood: float
 
@@ -102,47 +118,48 @@ class Sample:
         """⟨z, z'⟩/mean‖z‖² (n, n)."""
         return np.asarray(self.z @ self.z.T / np.square(self.z).sum(axis=1).mean())
 
-    def covariance(self, view: View, D: Floats, unit: float, at: Settings) -> Floats:
+    def distances(self, family: Family, parameter: float) -> Floats:
+        return MEASURES[family.sign](family.place(parameter)[self.some])
+
+    def covariance(self, kernel: Covariance, D: Floats, unit: float, at: Settings) -> Floats:
         """Return C (n, n)."""
-        C = view.kernel(D, float(LENGTHS[at.length]) * unit, view.sign)
+        C = kernel(D, float(LENGTH_GRID[at.length]) * unit)
         C += 1.0
         if at.slope:
-            C += SLOPES[at.slope] * self.trend
-        C.flat[:: len(C) + 1] += NOISES[at.noise]
+            C += SLOPE_GRID[at.slope] * self.trend
+        C.flat[:: len(C) + 1] += NOISE_GRID[at.noise]
         return C
 
-    def fit(self, view: View, start: Settings) -> Fit:
+    def fit(self, family: Family, parameter: float, start: Settings) -> ProcessFit:
         """Climb from a start to the best neighbour on the grid until there is none."""
-        D = view.distances(self.some)
+        D = self.distances(family, parameter)
         unit = median_distance(D)
         found: dict[Settings, float] = {}
 
         def value(at: Settings) -> float:
             if at not in found:
-                found[at] = log_likelihood(self.covariance(view, D, unit, at), self.Y)
+                found[at] = log_likelihood(self.covariance(family.kernel, D, unit, at), self.Y)
             return found[at]
 
         best = start
         while True:
             top = max([best, *neighbours(best)], key=value)
             if value(top) <= value(best):
-                return Fit(view, best, value(best))
+                return ProcessFit(family, parameter, best, value(best))
             best = top
 
-    def fit_all(self, views: Sequence[View]) -> list[Fit]:
-        """Fit views in turn, each from the settings of the one before it in its family."""
-        fits: list[Fit] = []
-        for view in views:
-            start = Settings(*START)
-            if fits and (fits[-1].view.family, fits[-1].view.kernel) == (view.family, view.kernel):
-                start = fits[-1].settings
-            fits.append(self.fit(view, start))
-        return fits
+    def fit_family(self, family: Family) -> ProcessFit:
+        """Return the best fit of a family; each parameter starts from the settings before it."""
+        fits: list[ProcessFit] = []
+        for parameter in family.parameters:
+            start = fits[-1].settings if fits else START
+            fits.append(self.fit(family, parameter, start))
+        return max(fits, key=lambda fit: fit.log_likelihood)
 
-    def held_out(self, fit: Fit, partitions: Iterable[Ints]) -> tuple[Floats, Floats]:
+    def held_out(self, fit: ProcessFit, partitions: Iterable[Ints]) -> tuple[Floats, Floats]:
         """Return squared errors (n, t) and variances (n,), averaged over partitions into folds."""
-        D = fit.view.distances(self.some)
-        C = self.covariance(fit.view, D, median_distance(D), fit.settings)
+        D = self.distances(fit.family, fit.parameter)
+        C = self.covariance(fit.family.kernel, D, median_distance(D), fit.settings)
         inverse = invert(C)
         told = [held_out_blocks(inverse, self.Y, folds) for folds in partitions]
         return np.mean([e for e, _ in told], axis=0), np.mean([v for _, v in told], axis=0)
@@ -150,12 +167,19 @@ class Sample:
 
 def neighbours(at: Settings) -> list[Settings]:
     """Return the settings one step away from some, within the grids."""
-    sizes, steps = (len(LENGTHS), len(NOISES), len(SLOPES)), []
-    for axis, size in enumerate(sizes):
-        for place in (at[axis] - 1, at[axis] + 1):
-            if 0 <= place < size:
-                steps.append(Settings(*at[:axis], place, *at[axis + 1 :]))
-    return steps
+    steps = []
+    for step in (-1, 1):
+        steps += [
+            at._replace(length=at.length + step),
+            at._replace(noise=at.noise + step),
+            at._replace(slope=at.slope + step),
+        ]
+    sizes = len(LENGTH_GRID), len(NOISE_GRID), len(SLOPE_GRID)
+    return [
+        near
+        for near in steps
+        if all(0 <= place < size for place, size in zip(near, sizes, strict=True))
+    ]
 
 
 def median_distance(D: Floats) -> float:
