@@ -1,15 +1,20 @@
-"""Check the intervals of estimate_curvature by simulation, and say which real tables are curved.
+"""Count how often verdicts of estimate_curvature are right, and how often intervals hold K.
 
-Rows are uniform in a ball, moved to mean 0 and scaled to R = 1, the distance of the farthest from
-the mean. Numbers are a Gaussian process with covariance exp(-d_K/R), plus noise of variance 0.05;
-two labels say which of these are above the median, and four which of four processes is largest.
-Dissimilarities are d_K with independent normal errors of a tenth of the mean distance. Every draw
-has rows of its own. "covered" is the share of draws whose 95 % interval holds the K they were drawn
-with, "flat rejected" that with p ≤ 0.05: an error at K = 0, power elsewhere.
+``verdicts`` draws targets whose curvature is known (``_truths.py``) and counts verdicts, with
+95 % intervals of the shares (Clopper and Pearson). ``maps`` does so for dissimilarities.
 
-    python benchmarks/bench_curvature.py                         # about 45 minutes
+The other parts check the interval of K under the model that it assumes. Rows are uniform in a ball,
+moved to mean 0 and scaled to R = 1, the distance of the farthest from the mean. Numbers are a
+Gaussian process with covariance exp(-d_K/R), plus noise of variance 0.05; two labels say which of
+these are above the median, and four which of four processes is largest. Dissimilarities are d_K
+with independent normal errors of a tenth of the mean distance. Every draw has rows of its own.
+"covered" is the share of draws whose 95 % interval holds the K they were drawn with, "0 outside"
+that with an interval without 0.
+
+    python benchmarks/bench_curvature.py                         # about two hours
+    python benchmarks/bench_curvature.py verdicts --rows 300 --draws 2
     python benchmarks/bench_curvature.py numbers --rows 100 --draws 30
-    python benchmarks/bench_curvature.py power shape real
+    python benchmarks/bench_curvature.py real halves --tables FOLDER
 """
 
 from __future__ import annotations
@@ -19,14 +24,17 @@ import time
 import warnings
 
 import numpy as np
+from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
 import _sets
+import _truths
 from cayleyklein import CurvedLMNN, CurvedMetric, CurvedMLKR, estimate_curvature
+from cayleyklein.curvature.estimate import judge_rows
 
 NOISE, ERROR = 0.05, 0.1
 CURVATURES, DIMENSIONS = (-0.9, 0.0, 2.0), (2, 5)
-HEAD = "| K·R² | d | n | draws | covered | flat rejected | median K | CPU s |\n" + "|---" * 8 + "|"
+HEAD = "| K·R² | d | n | draws | covered | 0 outside | median K | CPU s |\n" + "|---" * 8 + "|"
 
 
 def draw_rows(n, d, rng):
@@ -39,6 +47,84 @@ def draw_rows(n, d, rng):
 def draw_process(D, count, rng):
     root = np.linalg.cholesky(np.exp(-D) + 1e-10 * np.eye(len(D)))
     return root @ rng.normal(size=(len(D), count)) + NOISE**0.5 * rng.normal(size=(len(D), count))
+
+
+WORDS = (
+    "curved",
+    "curved in these coordinates",
+    "no evidence",
+    "too few rows, or nothing predicts y",
+)
+
+
+def share(k, n):
+    """Return a share and its 95 % interval as text."""
+    low = stats.beta.ppf(0.025, k, n - k + 1) if k else 0.0
+    high = stats.beta.ppf(0.975, k + 1, n - k) if k < n else 1.0
+    return f"{k} of {n} ({100 * low:.1f} to {100 * high:.1f} %)"
+
+
+def judged(truth, n, d, seed):
+    """Return the verdict on a draw."""
+    rng = np.random.default_rng([seed, n, d, sum(map(ord, truth.__name__))])
+    X, y = truth(n, d, rng)
+    return judge_rows(X, y, "auto", n, np.random.RandomState(seed))[2]
+
+
+def count(truths, rows, dimensions, seeds, sign=0):
+    """Print how often each verdict is given to each truth; return all counts.
+
+    With a sign, claims of the other sign are counted as wrong.
+    """
+    total = {}
+    print("| truth | n | d | " + " | ".join((*WORDS, "wrong sign", "CPU s")) + " |")
+    print("|---" * 9 + "|")
+    for n in rows:
+        for truth in truths:
+            for d in dimensions:
+                start, found = time.process_time(), [0] * 5
+                for seed in seeds(n):
+                    verdict = judged(truth, n, d, seed)
+                    at = WORDS.index(verdict.word)
+                    found[4 if sign and at < 2 and verdict.sign != sign else at] += 1
+                seconds = (time.process_time() - start) / len(seeds(n))
+                total[truth.__name__, n, d] = np.array(found)
+                shown = " | ".join(map(str, found))
+                print(f"| {truth.__name__} | {n} | {d} | {shown} | {seconds:.2f} |", flush=True)
+    return total
+
+
+def verdicts(rows, draws, parts, first=1000):
+    """Print level and power of the verdict; fewer draws of many rows."""
+
+    def seeds(n):
+        return range(first, first + max(draws * min(n, 500) // n, 1))
+
+    if "level" in parts:
+        for title, truths in (("flat truths", _truths.FLAT), ("chosen later", _truths.FRESH_FLAT)):
+            print(f"\n{title}")
+            summary(count(truths, rows, (2, 4, 8), seeds))
+    if "power" in parts:
+        for title, truths, sign in (
+            ("elliptic truths", _truths.ELLIPTIC, 1),
+            ("hyperbolic truths", _truths.HYPERBOLIC, -1),
+        ):
+            print(f"\n{title}")
+            summary(count(truths, rows, (2, 4), lambda n: range(first, first + 2 * draws), sign))
+
+
+def summary(total):
+    """Print shares over all draws, by number of rows, and of the truths that are called so most."""
+    for n in sorted({key[1] for key in total}):
+        counts = sum(found for key, found in total.items() if key[1] == n)
+        strong, either, draws = counts[0], counts[:2].sum(), counts.sum()
+        print(f"{n} rows: curved {share(strong, draws)}; in either strength {share(either, draws)}")
+    names = {key[0] for key in total}
+    by_name = {name: sum(f for key, f in total.items() if key[0] == name) for name in names}
+    for what, last in (("curved", 1), ("in either strength", 2)):
+        most = sorted(by_name, key=lambda name: -by_name[name][:last].sum())[:3]
+        told = [f"{m} {by_name[m][:last].sum()} of {by_name[m].sum()}" for m in most]
+        print(f"{what}, most: {'; '.join(told)}")
 
 
 def estimate(kind, K, d, n, seed, **options):
@@ -73,7 +159,7 @@ def show(kind, K, d, n, draws, first=0, **options):
     else:
         pairs = [(e.interval, K) for e in found]
     covered = np.mean([low <= true <= high for (low, high), true in pairs])
-    rejected = np.mean([e.p_value <= 0.05 for e in found])
+    rejected = np.mean([not e.interval[0] <= 0 <= e.interval[1] for e in found])
     middle = np.median([e.curvature for e in found])
     print(
         f"| {K:g} | {d} | {n} | {draws} | {covered:.3f} | {rejected:.3f} | {middle:.2f} "

@@ -193,6 +193,26 @@ def estimate_curvature(
         checks.as_choice(dissimilarity, "dissimilarity", ("precomputed",))
         checks.expect(y is None, "y", y, "None with dissimilarities, which have no targets")
         return _of_map(X, checks.as_count(n_components, "n_components"), level, n_grid, most, rng)
+    frame, labels, verdict = judge_rows(X, y, shape, most, rng)
+    with estimators.few_threads(len(frame.rows), len(frame.rows)):
+        metric, found = _profile_of_rows(frame, labels, verdict.slope, level, n_grid, rng)
+    return CurvatureEstimate(
+        verdict=verdict.word,
+        sentence=verdict.sentence,
+        geometry=verdict.geometry,
+        rival=verdict.rescaled.rival,
+        margins=verdicts.Margins(verdict.in_place, verdict.rescaled),
+        kind="labels" if labels else "numbers",
+        n_rows=len(frame.rows),
+        metric=metric,
+        **found,
+    )
+
+
+def judge_rows(
+    X: ArrayLike, y: ArrayLike | None, shape: Any, most: int, rng: np.random.RandomState
+) -> tuple[frames.Frame, bool, verdicts.Verdict]:
+    """Return the coordinates of rows, whether targets are labels, and the verdict on them."""
     rows, y = estimators.check_data(BaseEstimator(), X, y, ensure_min_samples=2)
     checks.refuse_huge(rows, "X")
     labels, targets = _read_targets(y)
@@ -206,7 +226,17 @@ def estimate_curvature(
         rows, targets = rows[some], targets[some]
     with estimators.few_threads(len(rows), len(rows)):
         frame = frames.find(rows, targets, _columns(targets, labels), labels, shape, rng)
-        return _of_rows(frame, labels, level, n_grid, rng)
+        z, scales = frame.z, frame.log_scales
+        _check_spread(np.ptp(z, axis=0) > frames.LEAST_SPREAD, every=bool(scales.size))
+        bounds = (profiles.LabelProcess if labels else profiles.NumberProcess).bounds
+        needed = len(bounds) + 3 + scales.shape[1] + SPARE_ROWS
+        if len(z) < needed:
+            few = f"X has {len(z)} rows, but at least {needed} are needed"
+            raise InvalidInputError(f"{few} for as many parameters.")
+        z = z * np.exp(scales[-1]) if scales.size else z
+        Y = _columns(frame.targets, labels)
+        verdict = verdicts.judge(z - z.mean(axis=0), frame.rows, Y, labels, rng)
+    return frame, labels, verdict
 
 
 def _read_targets(y: Any) -> tuple[bool, Floats]:
@@ -251,49 +281,35 @@ def _check_spread(varies: Bools, every: bool) -> None:
         raise InvalidInputError(f"X is constant in {where}, which have no scale; drop them.")
 
 
-def _of_rows(
-    frame: frames.Frame, labels: bool, level: float, n_grid: int, rng: np.random.RandomState
-) -> CurvatureEstimate:
-    z, targets, scales = frame.z, frame.targets, frame.log_scales
-    _check_spread(np.ptp(z, axis=0) > frames.LEAST_SPREAD, every=bool(scales.size))
-    process_kind = profiles.LabelProcess if labels else profiles.NumberProcess
-    needed = len(process_kind.bounds) + 3 + scales.shape[1] + SPARE_ROWS
-    if len(z) < needed:
-        few = f"X has {len(z)} rows, but at least {needed} are needed"
-        raise InvalidInputError(f"{few} for as many parameters.")
-    Y = _columns(targets, labels)
-    judged_z = z * np.exp(scales[-1]) if scales.size else z
-    verdict = verdicts.judge(judged_z - judged_z.mean(axis=0), frame.rows, Y, labels, rng)
+def _profile_of_rows(
+    frame: frames.Frame,
+    labels: bool,
+    slope: float,
+    level: float,
+    n_grid: int,
+    rng: np.random.RandomState,
+) -> tuple[CurvedMetric, dict[str, Any]]:
+    """Return the metric of the best K, and the profile over K with its intervals."""
+    z, targets = frame.z, frame.targets
     if len(z) > PROFILED:
-        some = verdicts.stratified(Y, labels, PROFILED, rng)
+        some = verdicts.stratified(_columns(targets, labels), labels, PROFILED, rng)
         z, targets = z[some], targets[some]
     away = z - z.mean(axis=0)
-    trend = verdict.slope * away @ away.T / np.square(away).sum(axis=1).mean()
+    trend = slope * away @ away.T / np.square(away).sum(axis=1).mean()
     process: profiles.NumberProcess | profiles.LabelProcess
     if labels:
         process = profiles.LabelProcess(targets, trend)
     else:
         process = profiles.NumberProcess(_columns(targets, labels), trend)
-    model = profiles.ProcessModel(process, z, scales)
+    model = profiles.ProcessModel(process, z, frame.log_scales)
     profile = profiles.Profile(model.search)
     profile.explore(0.0, profiles.ENDS, n_grid)
     found = _summary(profile, level, model.measure, model.least)
     scores = [model.score(u, profile.nearest(u)) for u in sorted(profile.points)]
+    found["profile"] = found["profile"]._replace(score=np.array(scores))
     best = profile.nearest(profile.best())[len(process.bounds) :]
     factor = model.factor(best)[:, None] * frame.factor
-    metric = CurvedMetric(factor=factor, center=frame.center, curvature=found["curvature"])
-    found["profile"] = found["profile"]._replace(score=np.array(scores))
-    return CurvatureEstimate(
-        verdict=verdict.word,
-        sentence=verdict.sentence,
-        geometry=verdict.geometry,
-        rival=verdict.rescaled.rival,
-        margins=verdicts.Margins(verdict.in_place, verdict.rescaled),
-        kind="labels" if labels else "numbers",
-        n_rows=len(frame.rows),
-        metric=metric,
-        **found,
-    )
+    return CurvedMetric(factor=factor, center=frame.center, curvature=found["curvature"]), found
 
 
 def _summary(
