@@ -7,6 +7,7 @@ are labels. Noise of a process is relative to its variance, and its length is th
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import cdist
 
 from cayleyklein import CurvedMetric
@@ -258,6 +259,24 @@ def axis_smooth_labels(n, d, rng):
     return X, halves(np.sin(3 * X).sum(axis=1) + 0.5 * rng.normal(size=n))
 
 
+def turned(truth):
+    """Return a truth seen along other axes."""
+
+    def seen(n, d, rng):
+        X, y = truth(n, d, rng)
+        return X @ np.linalg.qr(rng.normal(size=(d, d)))[0], y
+
+    seen.__name__ = f"turned_{truth.__name__}"
+    return seen
+
+
+TURNED = [
+    turned(truth)
+    for truth in (
+        plane, noisy_plane, two_thresholds, decision_tree, additive_steps, one_column, squares,
+        axis_distances, heavy_rows,
+    )
+]  # fmt: skip
 FLAT = [
     plane, plane_off_centre, noisy_plane, two_thresholds, smooth_function, linear, cube,
     two_normals, quadratic, decision_tree, rough_process, rough_process_little_noise,
@@ -348,4 +367,126 @@ ELLIPTIC = [cap_process, small_cap_process, cap_labels]
 HYPERBOLIC = [
     hyperbolic_process, wide_hyperbolic_process, hyperbolic_in_poincare, hyperbolic_labels,
     hyperbolic_prototypes, tree_nodes,
+]  # fmt: skip
+
+
+# Dissimilarities (n, n) of n rows, for maps in the plane.
+
+
+def with_errors(D, rng, share):
+    """Return distances with independent errors, a share of the mean distance."""
+    errors = np.triu(rng.normal(size=D.shape), 1) * share * D.mean()
+    return np.abs(D + errors + errors.T) * (1 - np.eye(len(D)))
+
+
+def flat_map(n, rng):
+    return with_errors(distances(ball(n, 2, rng)), rng, 0.1)
+
+
+def flat_map_much_noise(n, rng):
+    return with_errors(distances(ball(n, 2, rng)), rng, 0.3)
+
+
+def relative_errors(n, rng):
+    factors = np.triu(rng.normal(size=(n, n)), 1)
+    return distances(ball(n, 2, rng)) * np.exp(0.2 * (factors + factors.T))
+
+
+def three_dimensions(n, rng):
+    return with_errors(distances(ball(n, 3, rng)), rng, 0.05)
+
+
+def five_dimensions(n, rng):
+    return with_errors(distances(ball(n, 5, rng)), rng, 0.05)
+
+
+def twenty_dimensions(n, rng):
+    return with_errors(distances(normal(n, 20, rng)), rng, 0.05)
+
+
+def along_axes(n, rng):
+    X = rng.uniform(size=(n, 2))
+    return with_errors(cdist(X, X, "cityblock"), rng, 0.05)
+
+
+def along_axes_exactly(n, rng):
+    X = rng.uniform(size=(n, 2))
+    return cdist(X, X, "cityblock")
+
+
+def along_four_axes(n, rng):
+    X = rng.uniform(size=(n, 4))
+    return with_errors(cdist(X, X, "cityblock"), rng, 0.05)
+
+
+def largest_difference(n, rng):
+    X = rng.uniform(size=(n, 2))
+    return with_errors(cdist(X, X, "chebyshev"), rng, 0.05)
+
+
+def along_a_graph(n, rng, k=6):
+    """Return lengths of shortest paths along edges between nearest neighbours."""
+    D = distances(ball(n, 2, rng))
+    edges = np.where(np.sort(D, axis=1)[:, [k]] >= D, D, 0.0)
+    found = shortest_path(np.maximum(edges, edges.T), directed=False)
+    return np.where(np.isfinite(found), found, found[np.isfinite(found)].max())
+
+
+def squared(n, rng):
+    return distances(ball(n, 2, rng)) ** 2
+
+
+def rooted(n, rng):
+    return distances(ball(n, 2, rng)) ** 0.5
+
+
+def with_offset(n, rng):
+    return (distances(ball(n, 2, rng)) + 0.3) * (1 - np.eye(n))
+
+
+def somewhat_hyperbolic(n, rng):
+    X = ball(n, 2, rng)
+    return with_errors(CurvedMetric.euclidean(2, curvature=-0.9).pairwise(X), rng, 0.1)
+
+
+def somewhat_elliptic(n, rng):
+    X = ball(n, 2, rng)
+    return with_errors(CurvedMetric.euclidean(2, curvature=2.0).pairwise(X), rng, 0.1)
+
+
+def strongly_hyperbolic(n, rng):
+    return with_errors(hyperbolic(n, 2, rng, 3.0)[1], rng, 0.1)
+
+
+def globe(n, rng):
+    x = directions(n, 3, rng)
+    return with_errors(np.arccos(np.clip(x @ x.T, -1, 1)), rng, 0.1)
+
+
+def hemisphere(n, rng):
+    x = directions(n, 3, rng)
+    x[:, 2] = np.abs(x[:, 2])
+    return with_errors(np.arccos(np.clip(x @ x.T, -1, 1)), rng, 0.1)
+
+
+def tree(n, rng):
+    """Return path lengths along a binary tree with edges of random length."""
+    edges = np.zeros((n, n))
+    for i in range(1, n):
+        edges[i, (i - 1) // 2] = rng.uniform(0.5, 1.5)
+    return shortest_path(edges, directed=False)
+
+
+def noisy_tree(n, rng):
+    return with_errors(tree(n, rng), rng, 0.1)
+
+
+FLAT_MAPS = [
+    flat_map, flat_map_much_noise, relative_errors, three_dimensions, five_dimensions,
+    twenty_dimensions, along_axes, along_axes_exactly, along_four_axes, largest_difference,
+    along_a_graph, squared, rooted, with_offset,
+]  # fmt: skip
+CURVED_MAPS = [
+    somewhat_hyperbolic, somewhat_elliptic, strongly_hyperbolic, globe, hemisphere, tree,
+    noisy_tree,
 ]  # fmt: skip

@@ -15,7 +15,17 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.curvature.processes import Family, gaussian, matern
+from cayleyklein.curvature.processes import (
+    LENGTH_GRID,
+    SLOPE_GRID,
+    START,
+    Family,
+    Sample,
+    flat_distances,
+    gaussian,
+    matern,
+    median_distance,
+)
 
 # Parameters of the maps, from hardly bent to as far as a map of a curved space can bend
 SQUASHED, STRETCHED = (1.0, 3.0, 9.0, 25.0), (0.8, 0.95, 0.99)  # columns
@@ -42,6 +52,51 @@ def rays(z: Floats) -> tuple[Floats, Floats]:
     """Return lengths (n, 1) and directions of rows; the direction of a row at 0 is 0."""
     r = np.linalg.norm(z, axis=1, keepdims=True)
     return r, z / np.where(r > 0, r, 1.0)
+
+
+def slope_axes(sample: Sample) -> tuple[Floats, Floats]:
+    """Return the axes (r, r) along which targets vary, and the mean squared slopes along them.
+
+    They are eigenvectors and eigenvalues of the mean outer product of the slopes of a smooth fit,
+    largest first, and take flat models to axes that are not those of the columns.
+    """
+    z, family = sample.z, Family("", lambda _: sample.z, kernel=gaussian)
+    fit = sample.fit(family, 1.0, START)
+    D = flat_distances(z)
+    length = float(LENGTH_GRID[fit.settings.length]) * median_distance(D)
+    C = sample.covariance(gaussian, D, median_distance(D), fit.settings)
+    weights = np.linalg.solve(C, sample.Y)
+    k = gaussian(D, length)
+    products = np.zeros((z.shape[1], z.shape[1]))
+    trend = SLOPE_GRID[fit.settings.slope] * z.T @ weights / np.square(z).sum(axis=1).mean()
+    for j, alpha in enumerate(weights.T):
+        # Σ αᵢ ∂k(x, xᵢ)/∂x = -Σ αᵢ k(x, xᵢ)(x - xᵢ)/ℓ²
+        pull = k * alpha
+        slopes = trend[:, j] - (z * pull.sum(axis=1)[:, None] - pull @ z) / length**2
+        products += slopes.T @ slopes / len(z)
+    values, vectors = np.linalg.eigh(products)
+    return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
+
+
+def flat_along(z: Floats, axes: Floats, squares: Floats) -> list[Family]:
+    """Return processes in which axes count by their slopes, and are squashed one by one."""
+    p = z @ axes
+    scale = 3 * p.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    shares = squares / (squares.max() or 1.0)
+
+    def squash(w: float, power: float) -> Floats:
+        v = w * p / scale
+        return np.asarray(v / np.sqrt(1 + v * v) * shares**power)
+
+    return [
+        Family(
+            "axes that count by their slopes", lambda power: p * shares**power, (0.1, 0.25, 0.5)
+        ),
+        Family("other axes squashed one by one", lambda w: squash(w, 0.0), SQUASHED),
+        Family("other axes squashed and weighed", lambda w: squash(w, 0.25), SQUASHED),
+        Family("other axes squashed and weighed", lambda w: squash(w, 0.5), SQUASHED),
+    ]
 
 
 def flat_in_place(z: Floats) -> list[Family]:
@@ -104,11 +159,12 @@ def flat_rescaled(z: Floats, ball: tuple[Floats, float]) -> list[Family]:
 
 
 def predictors(
-    X: Floats, Y: Floats, codes: Ints | None, partitions: Sequence[Ints], seed: int
+    X: Floats, turned: Floats, Y: Floats, codes: Ints | None, partitions: Sequence[Ints], seed: int
 ) -> dict[str, Floats]:
     """Return squared errors (n, t), held out, of linear and quadratic models and of trees.
 
-    `codes` are the classes of labels, None for numbers.
+    Trees see the rows X (n, d) and, `turned`, along other axes. `codes` are the classes of labels,
+    None for numbers.
     """
     z = X - X.mean(axis=0)
     z = z / np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
@@ -132,7 +188,7 @@ def predictors(
             told = {
                 LINEAR: linear,
                 QUADRATIC: fitted_scores(curve, quadratic, Y, codes, known),
-                TREES: fitted_scores(trees, np.hstack([z, r, linear]), Y, codes, known),
+                TREES: fitted_scores(trees, np.hstack([z, turned, r, linear]), Y, codes, known),
             }
             for name, scores in told.items():
                 errors[name][held] += np.square(Y - scores)[held] / len(partitions)
