@@ -24,16 +24,14 @@ def plane():
     found = estimate_curvature(X, y, shape="isotropic", random_state=0)
     z, Y = X - X.mean(axis=0), (y - y.mean())[:, None]
     rng = np.random.RandomState(0)
-    folds = [verdicts.deal(z, Y, True, rng)]
-    judged = verdicts.judge_processes(z, Y, True, folds, rng)
-    codes = verdicts.class_codes(Y)
-    for name, errors in rivals.predictors(X, Y, codes, folds, 0).items():
-        judged.append(verdicts.scored(name, "in place", errors, np.ones(len(X)), -np.inf))
+    folds = [verdicts.deal(z, Y, True, rng) for _ in range(verdicts.PARTITIONS)]
+    every, few = verdicts.samples(z, Y, True, rng)
+    judged = verdicts.judge_processes(every, few, *rivals.slope_axes(few), folds)
 
     def density(name):
         return max(model.densities.sum() for model in judged if model.model == name)
 
-    shown = ("plain distances", "hyperbolic space", "sphere", "a linear model")
+    shown = ("plain distances", "hyperbolic space", "sphere", "axes that count by their slopes")
     nats = {name: density(name) - density("plain distances") for name in shown}
     with mpl.rc_context(LOOK):
         figure, axes = plt.subplots(1, 3, figsize=(10, 3.3), layout="constrained")
@@ -53,12 +51,13 @@ def plane():
         axes[2].bar_label(bars, fmt="%.0f", padding=3)
         axes[2].invert_yaxis()
         axes[2].margins(x=0.15)
-        axes[2].set(title="held-out rows say: flat", xlabel="gain in log density over plain distances")
+        axes[2].set(
+            title="held-out rows say: flat", xlabel="gain in log density over plain distances"
+        )
         for ax in axes[1:]:
             ax.spines[["top", "right"]].set_visible(False)
         figure.savefig(HERE / "_static" / "curvature-plane.svg", metadata={"Date": None})
         plt.close(figure)
-    print({name: round(float(value), 1) for name, value in nats.items()}, found)
 
 
 def rows():

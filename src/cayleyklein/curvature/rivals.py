@@ -60,8 +60,9 @@ def slope_axes(sample: Sample) -> tuple[Floats, Floats]:
     They are eigenvectors and eigenvalues of the mean outer product of the slopes of a smooth fit,
     largest first, and take flat models to axes that are not those of the columns.
     """
-    z, family = sample.z, Family("", lambda _: sample.z, kernel=gaussian)
-    fit = sample.fit(family, 1.0, START)
+    z = sample.z
+    sample = Sample(z, sample.Y, np.arange(len(z)))
+    fit = sample.fit(Family("", lambda _: z, kernel=gaussian), 1.0, START)
     D = flat_distances(z)
     length = float(LENGTH_GRID[fit.settings.length]) * median_distance(D)
     C = sample.covariance(gaussian, D, median_distance(D), fit.settings)

@@ -40,12 +40,14 @@ class Thresholds(NamedTuple):
     error: float = -1.0
     density_in_place: float = 1.0  # over rivals in place, for the weaker verdict
     error_in_place: float = 0.0
-    nats_rescaled: float = -1.0  # over rescaled rivals, which may do as well, but not better
+    nats_rescaled: float = -2.0  # over rescaled rivals, which may do as well, but not much better
     error_rescaled: float = -np.inf
 
 
 OF_NUMBERS = Thresholds()
-OF_LABELS = Thresholds(error=0.0, density_in_place=1.5, error_in_place=1.0, error_rescaled=-1.0)
+OF_LABELS = Thresholds(
+    error=0.0, density_in_place=1.5, error_in_place=1.0, nats_rescaled=-1.0, error_rescaled=-1.0
+)
 
 
 class Margin(NamedTuple):
