@@ -273,21 +273,60 @@ def turned(truth):
 TURNED = [
     turned(truth)
     for truth in (
-        plane, noisy_plane, two_thresholds, decision_tree, additive_steps, one_column, squares,
-        axis_distances, heavy_rows,
+        plane,
+        noisy_plane,
+        two_thresholds,
+        decision_tree,
+        additive_steps,
+        one_column,
+        squares,
+        axis_distances,
+        heavy_rows,
     )
-]  # fmt: skip
+]
 FLAT = [
-    plane, plane_off_centre, noisy_plane, two_thresholds, smooth_function, linear, cube,
-    two_normals, quadratic, decision_tree, rough_process, rough_process_little_noise,
-    smooth_process, labels_of_matern, four_labels, stretched_axes, heavy_noise, ring,
-    merged_prototypes, squashed_radius, stretched_radius, smooth_squashed_radius, additive_steps,
-    axis_distances, noise_outwards, heavy_rows, one_column,
-]  # fmt: skip
+    plane,
+    plane_off_centre,
+    noisy_plane,
+    two_thresholds,
+    smooth_function,
+    linear,
+    cube,
+    two_normals,
+    quadratic,
+    decision_tree,
+    rough_process,
+    rough_process_little_noise,
+    smooth_process,
+    labels_of_matern,
+    four_labels,
+    stretched_axes,
+    heavy_noise,
+    ring,
+    merged_prototypes,
+    squashed_radius,
+    stretched_radius,
+    smooth_squashed_radius,
+    additive_steps,
+    axis_distances,
+    noise_outwards,
+    heavy_rows,
+    one_column,
+]
 FRESH_FLAT = [
-    squares, spirals, interaction, five_normals, wave, cone, largest_column, off_centre_ball,
-    skewed_columns, correlated_columns, three_slices, axis_smooth_labels,
-]  # fmt: skip
+    squares,
+    spirals,
+    interaction,
+    five_normals,
+    wave,
+    cone,
+    largest_column,
+    off_centre_ball,
+    skewed_columns,
+    correlated_columns,
+    three_slices,
+    axis_smooth_labels,
+]
 
 
 def directions(n, d, rng):
@@ -365,9 +404,13 @@ def tree_nodes(n, d, rng):
 
 ELLIPTIC = [cap_process, small_cap_process, cap_labels]
 HYPERBOLIC = [
-    hyperbolic_process, wide_hyperbolic_process, hyperbolic_in_poincare, hyperbolic_labels,
-    hyperbolic_prototypes, tree_nodes,
-]  # fmt: skip
+    hyperbolic_process,
+    wide_hyperbolic_process,
+    hyperbolic_in_poincare,
+    hyperbolic_labels,
+    hyperbolic_prototypes,
+    tree_nodes,
+]
 
 
 # Dissimilarities (n, n) of n rows, for maps in the plane.
@@ -482,11 +525,27 @@ def noisy_tree(n, rng):
 
 
 FLAT_MAPS = [
-    flat_map, flat_map_much_noise, relative_errors, three_dimensions, five_dimensions,
-    twenty_dimensions, along_axes, along_axes_exactly, along_four_axes, largest_difference,
-    along_a_graph, squared, rooted, with_offset,
-]  # fmt: skip
+    flat_map,
+    flat_map_much_noise,
+    relative_errors,
+    three_dimensions,
+    five_dimensions,
+    twenty_dimensions,
+    along_axes,
+    along_axes_exactly,
+    along_four_axes,
+    largest_difference,
+    along_a_graph,
+    squared,
+    rooted,
+    with_offset,
+]
 CURVED_MAPS = [
-    somewhat_hyperbolic, somewhat_elliptic, strongly_hyperbolic, globe, hemisphere, tree,
+    somewhat_hyperbolic,
+    somewhat_elliptic,
+    strongly_hyperbolic,
+    globe,
+    hemisphere,
+    tree,
     noisy_tree,
-]  # fmt: skip
+]

@@ -92,11 +92,13 @@ def flat_along(z: Floats, axes: Floats, squares: Floats) -> list[Family]:
 
     return [
         Family(
-            "axes that count by their slopes", lambda power: p * shares**power, (0.1, 0.25, 0.5)
+            "a flat space in which some directions count more",
+            lambda power: p * shares**power,
+            (0.1, 0.25, 0.5),
         ),
-        Family("other axes squashed one by one", lambda w: squash(w, 0.0), SQUASHED),
-        Family("other axes squashed and weighed", lambda w: squash(w, 0.25), SQUASHED),
-        Family("other axes squashed and weighed", lambda w: squash(w, 0.5), SQUASHED),
+        Family("directions squashed one by one", lambda w: squash(w, 0.0), SQUASHED),
+        Family("directions squashed and weighed", lambda w: squash(w, 0.25), SQUASHED),
+        Family("directions squashed and weighed", lambda w: squash(w, 0.5), SQUASHED),
     ]
 
 
@@ -117,8 +119,8 @@ def flat_in_place(z: Floats) -> list[Family]:
 
     return [
         Family("plain distances", lambda _: z),
-        Family("plain distances, smoother", lambda _: z, kernel=matern),
-        Family("plain distances, very smooth", lambda _: z, kernel=gaussian),
+        Family("plain distances and a smooth function", lambda _: z, kernel=matern),
+        Family("plain distances and a very smooth function", lambda _: z, kernel=gaussian),
         Family("columns squashed one by one", squash, SQUASHED),
         Family("columns stretched one by one", stretch, STRETCHED),
         Family("directions from the middle", lambda _: directions),

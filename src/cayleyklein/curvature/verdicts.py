@@ -127,9 +127,8 @@ class Verdict:
                 f"behind), but one that rescales the distances from the middle may"
             )
         if self.word == VERDICT_NO_EVIDENCE:
-            return (
-                f"no evidence of curvature: {closest}, which is flat, predicts y as well or better"
-            )
+            better = f"flat models predict y as well or better, such as {closest}"
+            return f"no evidence of curvature: {better}"
         return f"{VERDICT_TOO_LITTLE}: the best model has a held-out R² of {self.r2:.2f}"
 
 
