@@ -67,14 +67,14 @@ def plane():
 def rows():
     """Draw the share of curved draws that are called so, over the number of rows."""
     text = (HERE / "evidence" / "verdicts.txt").read_text("utf-8")
-    text = text.partition("how many rows it takes")[2]
+    text = text.partition("how many rows it takes\n")[2].partition("\n\n")[0]
     names = {
         "cap_process": ("a sphere, out to 80°", RED, 2),
         "hyperbolic_process": ("hyperbolic, out to radius 3", GREEN, 1),
-        "wide_hyperbolic_process": ("hyperbolic, out to radius 4", "#12805c", 1),
+        "wide_hyperbolic_process": ("hyperbolic, out to radius 4", BLUE, 1),
     }
     with mpl.rc_context(LOOK):
-        figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", sharey=True)
         for ax, d in zip(axes, (2, 4), strict=True):
             for name, (label, color, _) in names.items():
                 found = re.findall(
@@ -96,7 +96,7 @@ def rows():
         for style, label in (("-", "curved"), ("--", "in either strength")):
             handles.append(plt.Line2D([], [], color=GREY, linestyle=style))
             labels.append(label)
-        figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
         figure.savefig(HERE / "_static" / "curvature-rows.svg", metadata={"Date": None})
         plt.close(figure)
 
