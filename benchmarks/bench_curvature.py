@@ -263,8 +263,11 @@ found = []
 for X, y in zip(data["X"], data["y"]):
     X = X / abs(X).max() / 2
     table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y.astype(float)})
-    told = gamfit.fit(table, "y ~ curv(a, b)").curvature(table)[0]
-    found.append((told["kappa_hat"], told["flatness_p_value"]))
+    try:
+        told = gamfit.fit(table, "y ~ curv(a, b)").curvature(table)[0]
+        found.append((told["kappa_hat"], told["flatness_p_value"]))
+    except Exception:  # the search for K did not converge
+        found.append((float("nan"), float("nan")))
 result["found"] = np.array(found)
 """
 
@@ -283,7 +286,8 @@ def gamfit(draws, n=200):
             ours += verdict.geometry != "flat"
         X, y = (np.array(each) for each in zip(*given, strict=True))
         K, p = _peers.run("gamfit", GAMFIT, X=X, y=y)["found"].T
-        claims = f"{(p <= 0.05).sum()} of {draws}, median K {np.median(K):.2g}"
+        done = np.isfinite(p)
+        claims = f"{(p[done] <= 0.05).sum()} of {done.sum()}, median K {np.median(K[done]):.2g}"
         print(f"{truth.__name__}: gamfit {claims}; here {ours} of {draws}", flush=True)
 
 

@@ -255,8 +255,9 @@ def curvature(
     lines = [found.sentence]
     for name, margin in found.margins._asdict().items():
         values[f"margin_{name}"] = margin._asdict()
-        by = f"{margin.nats:+.1f} nats, {margin.density:+.1f} standard errors"
-        lines.append(f"{name:10} ahead of {margin.rival}: {by}")
+        by = f"{margin.nats:+.1f} nats, {margin.density:+.1f} standard errors of held-out density"
+        title = name.replace("_", " ")
+        lines.append(f"{title:10} best curved space less {margin.rival}: {by}")
     for name, value, ends in (
         ("curvature", found.curvature, found.interval),
         ("bend", found.bend, found.bend_interval),
