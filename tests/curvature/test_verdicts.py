@@ -98,3 +98,11 @@ def test_few_rows_and_small_tables_have_a_verdict():
     rows = draws.rows(12, 2, 0)
     assert estimate_curvature(rows, rows[:, 0], random_state=0, n_grid=5).verdict
     assert estimate_curvature(rows[:, :1], rows[:, 0] > 0, random_state=0, n_grid=5).verdict
+
+
+def test_intervals_of_hyperbolic_rows_near_the_end_of_space_hold_their_curvature():
+    rows, y = hyperbolic_rows(300, 1)
+    found = estimate_curvature(rows + 3, y, random_state=0, n_grid=9)
+    assert found.interval[0] <= -1 <= found.interval[1] + 1e-3
+    np.testing.assert_allclose(found.metric.center, 3, atol=0.05)
+    assert found.metric.contains(rows + 3).all()

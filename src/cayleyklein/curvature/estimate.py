@@ -156,8 +156,9 @@ def estimate_curvature(
         "isotropic": L = I. "diagonal": one scale a column, which the profile finds at every K. A
         CurvedMetric gives its L and μ. A learner, such as ``CurvedLMNN(geometry="flat")``, learns
         axes from one half of the rows; the other half is judged, and the profile finds one scale an
-        axis. Scales keep the distance of the farthest row from μ, the mean of the rows unless a
-        curved metric has its own.
+        axis. Scales keep the distance of the farthest row from μ: the mean of the rows,
+        or the centre of the smallest ball around them if the verdict is hyperbolic, unless a curved
+        metric has its own.
     dissimilarity : "precomputed", optional
         Compare maps of dissimilarities as :class:`~cayleyklein.CurvedMDS` makes them.
     n_components : int, default=2
@@ -195,6 +196,8 @@ def estimate_curvature(
         checks.expect(y is None, "y", y, "None with dissimilarities, which have no targets")
         return _of_map(X, checks.as_count(n_components, "n_components"), level, n_grid, most, rng)
     frame, labels, verdict = judge_rows(X, y, shape, most, rng)
+    if verdict.geometry == "hyperbolic":
+        frame = frames.about_ball(frame)
     with estimators.few_threads(len(frame.rows), len(frame.rows)):
         metric, found = _profile_of_rows(frame, labels, verdict.slope, level, n_grid, rng)
     return CurvatureEstimate(

@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
-from cayleyklein.curvature import profiles
+from cayleyklein.curvature import profiles, rivals
 from cayleyklein.curvature.processes import START, Covariance, Family, Sample, exponential, gaussian
 from cayleyklein.curvature.verdicts import SCREENED, stratified
 from cayleyklein.metrics import CurvedMetric
@@ -37,6 +37,19 @@ class Frame(NamedTuple):
     @property
     def z(self) -> Floats:
         return np.asarray((self.rows - self.center) @ self.factor.T)
+
+
+def about_ball(frame: Frame) -> Frame:
+    """Return the frame with μ at the centre of the smallest ball around the rows.
+
+    There hyperbolic space has room for the strongest curvature: rows close to its end would be
+    beyond it if it were about their mean. A μ that is given stays.
+    """
+    if not np.array_equal(frame.center, frame.rows.mean(axis=0)):
+        return frame
+    away, _ = rivals.smallest_ball(frame.z)
+    step = np.linalg.lstsq(frame.factor, away)[0]
+    return frame._replace(center=frame.center + step)
 
 
 def find(

@@ -64,14 +64,14 @@ def slope_axes(sample: Sample) -> tuple[Floats, Floats]:
     sample = Sample(z, sample.Y, np.arange(len(z)))
     fit = sample.fit(Family("", lambda _: z, kernel=gaussian), 1.0, START)
     D = flat_distances(z)
-    length = float(LENGTH_GRID[fit.settings.length]) * median_distance(D)
-    C = sample.covariance(gaussian, D, median_distance(D), fit.settings)
-    weights = np.linalg.solve(C, sample.Y)
+    unit = median_distance(D)
+    length = float(LENGTH_GRID[fit.settings.length]) * unit
     k = gaussian(D, length)
-    products = np.zeros((z.shape[1], z.shape[1]))
+    weights = np.linalg.solve(sample.covariance(gaussian, D, unit, fit.settings), sample.Y)
     trend = SLOPE_GRID[fit.settings.slope] * z.T @ weights / np.square(z).sum(axis=1).mean()
+    products = np.zeros((z.shape[1], z.shape[1]))
     for j, alpha in enumerate(weights.T):
-        # Σ αᵢ ∂k(x, xᵢ)/∂x = -Σ αᵢ k(x, xᵢ)(x - xᵢ)/ℓ²
+        # Σ αᵢ ∂k(x, xᵢ)/∂x = -Σ αᵢ k(x, xᵢ)(x - xᵢ)/ℓ², at every row x
         pull = k * alpha
         slopes = trend[:, j] - (z * pull.sum(axis=1)[:, None] - pull @ z) / length**2
         products += slopes.T @ slopes / len(z)
@@ -147,10 +147,8 @@ def flat_rescaled(z: Floats, ball: tuple[Floats, float]) -> list[Family]:
     def klein(rho: float) -> Floats:
         return np.asarray(np.tanh(rho) * s)
 
-    squashed, stretched = (
-        "distances from the middle squashed",
-        "distances from the middle stretched",
-    )
+    squashed = "distances from the middle squashed"
+    stretched = "distances from the middle stretched"
     return [
         Family(squashed, lambda w: np.arctan(w * t) * directions, CONCAVE),
         Family(squashed, lambda w: w * t / np.sqrt(1 + np.square(w * t)) * directions, CONCAVE),
