@@ -42,11 +42,21 @@ class Thresholds(NamedTuple):
     error_in_place: float = 0.0
     nats_rescaled: float = -2.0  # over rescaled rivals, which may do as well, but not much better
     error_rescaled: float = -np.inf
+    rows: float = np.inf  # above which the nats needed grow in proportion to the rows
+
+    def nats_of(self, n: int) -> float:
+        """Return the nats that n rows need."""
+        return self.nats * max(1.0, n / self.rows)
 
 
 OF_NUMBERS = Thresholds()
 OF_LABELS = Thresholds(
-    error=0.0, density_in_place=1.5, error_in_place=1.0, nats_rescaled=-1.0, error_rescaled=-1.0
+    error=0.0,
+    density_in_place=1.5,
+    error_in_place=1.0,
+    nats_rescaled=-1.0,
+    error_rescaled=-1.0,
+    rows=300,
 )
 
 
@@ -215,7 +225,8 @@ def scored(
 
 def decide(judged: Sequence[Judged], Y: Floats, least: Thresholds) -> Verdict:
     """Return the verdict on models that have been judged."""
-    t = Y.shape[1]
+    n, t = Y.shape
+    nats = least.nats_of(n)
     best = max((m for m in judged if m.kind == "curved"), key=lambda m: m.densities.mean())
     flat = [m for m in judged if m.kind != "curved"]
     # one class against the rest shows each border twice
@@ -223,13 +234,11 @@ def decide(judged: Sequence[Judged], Y: Floats, least: Thresholds) -> Verdict:
     in_place = margin(best, [m for m in flat if m.kind == "in place"], share)
     rescaled = margin(best, flat, share)
     r2, gain = over_mean(judged, Y)
-    ahead = in_place.nats > least.nats and meets(
-        in_place, least.density_in_place, least.error_in_place
-    )
+    ahead = in_place.nats > nats and meets(in_place, least.density_in_place, least.error_in_place)
     tied = rescaled.nats > least.nats_rescaled and rescaled.error > least.error_rescaled
     if r2 <= LEAST_R2 or gain <= LEAST_OVER_MEAN:
         word = VERDICT_TOO_LITTLE
-    elif rescaled.nats > least.nats and meets(rescaled, least.density, least.error):
+    elif rescaled.nats > nats and meets(rescaled, least.density, least.error):
         word = VERDICT_CURVED
     elif ahead and tied:
         word = VERDICT_IN_COORDINATES
