@@ -173,6 +173,16 @@ def test_the_counts_are_right():
     assert sentence in " ".join(PAGE.read_text("utf-8").split()), f"write: {sentence}"
 
 
+def test_the_readme_has_the_same_counts():
+    status = [row.status for row in ROWS]
+    corrected = sum(row.note.startswith("Corrected:") for row in ROWS)
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"[{len(ROWS)} definitions, equations, claims, figures and tables]" in readme
+    assert f"; {status.count('there')} are there, {corrected} of them with a correction" in readme
+    assert f"and {status.count('different')} are different on purpose" in readme
+    assert "missing" not in status
+
+
 def test_the_figures_of_the_paper_have_rows():
     numbers = sorted(int(n) for row in ROWS for n in re.findall(r"^figure (\d)", row.item))
     assert numbers == list(range(1, len(PAPER_FIGURES) + 1))
