@@ -15,12 +15,16 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app import _state, _tables
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.experiments import scores
-from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import Progress
 from cayleyklein.metrics import combined, curved
 from cayleyklein.plotting import outlines
 from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
-from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
+from cayleyklein.prediction import (
+    CurvedKernelClassifier,
+    CurvedKernelRegressor,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+)
 
 TEST_PART = 0.3
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown

@@ -1,11 +1,11 @@
-"""A sum of scores of several parts, for labels or for numbers.
+"""What scores mean: classes or numbers.
 
-A sum knows what its parts are fitted to (`targets`), what neighbours' answers are as scores
-(`of_votes`), how a weighted sum is judged (`losses`, `named`), which weights are best
+An answer says what machines are fitted to (`targets`), what neighbours' answers are as scores
+(`of_votes`), how a weighted sum of scores is judged (`losses`, `named`), which weights are best
 (`weigh`), and what a sum says (`says`). Scores are (p, m, t) of p parts, for m rows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,15 +13,14 @@ from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, softmax
 
 from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.rows import GivenRows
 
-# Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
-PARTS = ("metric", "columns", "neighbors", "plain")
-VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}  # votes; what needs the metric
 STEEPNESS = 1.5  # weight of a machine of class labels, with scores of about ±1, before it is judged
 
 
 @dataclass(frozen=True)
-class LabelSum:
+class Classes:
     """Class probabilities: the softmax of a sum of scores, and one more row of the class shares.
 
     (n softmax + prior) / (n + 1): with n rows, no probability is 0 or 1. Machines are fitted to ±1.
@@ -60,10 +59,24 @@ class LabelSum:
             return float(-counts @ logs[rows, truth] + away @ away), slope
 
         found = minimize(
-            loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(scores),
+            loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, None)] * len(scores),
             options={"ftol": 1e-13, "gtol": 1e-9},
-        )  # fmt: skip
+        )
         return np.asarray(found.x)
+
+    def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
+        """Return the weight of a part before held-out rows are asked."""
+        if n_leading:
+            return STEEPNESS if leads else 0.0
+        return 1 / n_parts
+
+    def truth(self, target: AnyArray) -> AnyArray:
+        """Return what sums are judged by."""
+        return target
 
     def losses(self, total: Floats, truth: AnyArray) -> Floats:
         return np.asarray(-np.log(self.says(total)[np.arange(len(truth)), truth]))
@@ -75,7 +88,7 @@ class LabelSum:
 
 
 @dataclass(frozen=True)
-class NumberSum:
+class Numbers:
     """Predicted numbers (m, t); scores are in units of each target's standard deviation."""
 
     mean: Floats  # (t,)
@@ -104,6 +117,16 @@ class NumberSum:
         system = np.vstack([(scores * roots).reshape(len(scores), -1).T, np.eye(len(start))])
         return np.asarray(nnls(system, np.concatenate([(truth * roots).ravel(), start]))[0])
 
+    def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
+        """Return the weight of a part before held-out rows are asked."""
+        if n_leading:
+            return 1 / n_leading if leads else 0.0
+        return 1 / n_parts
+
+    def truth(self, target: AnyArray) -> AnyArray:
+        """Return what sums are judged by (m, t)."""
+        return self.targets(target)
+
     def losses(self, total: Floats, truth: AnyArray) -> Floats:
         return np.asarray(((total - truth) ** 2).mean(axis=1))
 
@@ -111,12 +134,29 @@ class NumberSum:
         return {"R²": 1 - float(self.losses(total, truth) @ shares)}
 
 
-ScoreSum = LabelSum | NumberSum
+AnyAnswer = Classes | Numbers
 
 
-def start_weights(task: ScoreSum, names: tuple[str, ...]) -> Floats:
-    """Return the weights (p,) where no row was held out, to which others are drawn."""
-    n_machines = len(set(names) - VOTING)
-    machine = STEEPNESS if isinstance(task, LabelSum) else 1 / max(1, n_machines)
-    votes = 0.0 if n_machines else 1 / len(names)  # which count where they are alone
-    return np.array([votes if name in VOTING else machine for name in names])
+def with_class_weights(given: GivenRows, class_weight: Any) -> GivenRows:
+    """Multiply the weights of rows by those of their classes: a dict, "balanced", or None.
+
+    "balanced" gives each class the same total weight. Classes that a dict lacks have the weight 1.
+    """
+    if class_weight is None:
+        return given
+    assert given.classes is not None
+    mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
+    if isinstance(class_weight, str):
+        factors = np.divide(mass.sum() / len(mass), mass, np.ones_like(mass), where=mass > 0)
+    else:
+        known = given.classes.tolist()
+        if unknown := [name for name in class_weight if name not in known]:
+            raise InvalidInputError(
+                f"class_weight has classes that are not in y, {unknown}; y has {known}."
+            )
+        factors = np.array([class_weight.get(name, 1.0) for name in known], dtype=float)
+        if not (np.isfinite(factors).all() and (factors >= 0).all() and factors @ mass > 0):
+            raise InvalidInputError(
+                f"class_weight must hold finite numbers ≥ 0, not all 0; got {class_weight!r}."
+            )
+    return replace(given, weights=given.weights * factors[given.target])
