@@ -41,9 +41,12 @@ CHOOSING = {  # messages before the fit that is shown
     "mixed": "Choosing the shares of the two parts on held-out training rows…",
 }
 PART_WORDS = {  # of a kernel model, in words
-    "metric": "kernel in the metric", "columns": "kernel in the columns",
-    "neighbors": "votes in the metric", "plain": "plain votes",
-}  # fmt: skip
+    "metric": "kernel in the metric",
+    "columns": "kernel in the columns",
+    "ranks": "kernel in the ranks of columns",
+    "neighbors": "votes in the metric",
+    "plain": "plain votes",
+}
 WEIGHING = "Weighing kernel machines and votes on held-out training rows…"
 WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
 GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet

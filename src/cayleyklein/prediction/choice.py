@@ -161,9 +161,13 @@ def choose_alpha(
     weights = [held_out.weights for _, held_out in split]
     selection = choose_candidate(scores, weights, trials, tie=-choice.tie, numbers=asked.numbers)
     mixing = learner._learn_mixed(rows, rng)
-    names = [choice.name(share) for share in choice.shares]
-    alpha = choice.alpha(choice.shares[names.index(selection.chosen)], mixing)
-    selection = replace(selection, chosen=f"α = {alpha:.3g}")
+    # the trials by their α, which in units of the parts differs from fold to fold
+    alphas = {choice.name(share): choice.alpha(share, mixing) for share in choice.shares}
+    alpha = alphas[selection.chosen]
+    trials_by_alpha = [
+        replace(trial, name=f"α = {alphas[trial.name]:.3g}") for trial in selection.trials
+    ]
+    selection = replace(selection, chosen=f"α = {alpha:.3g}", trials=tuple(trials_by_alpha))
     return Chosen(mixing.metric(alpha), mixing.fits, selection, len(rows))
 
 
