@@ -4,19 +4,25 @@ n = 100,000 rows, 1,000 queries, k = 10. Goals: elliptic and hyperbolic brute fo
 times scikit-learn's Euclidean brute force (d = 16 and 64), the elliptic tree at most 1.3 times
 scikit-learn's k-d tree on the lifted rows; the tree of mixed and hyperbolic metrics faster than
 brute force where ``auto`` takes it; a search within the data, the copies in Euclidean coordinates
-and 256 MB. ``--quick`` takes a tenth of the rows; a name takes one part alone.
+and 256 MB. ``--quick`` takes a tenth of the rows; a name takes one part alone. The part ``vantage``
+runs only by its name: vantage point trees against brute force and the k-d tree, and against
+scikit-learn's ball tree with a function of two rows, in some minutes.
 """
 
 import argparse
+import math
 import statistics
 import subprocess
 import sys
+import time
+from functools import partial
 
 import numpy as np
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import BallTree, KNeighborsClassifier, NearestNeighbors
 
 from _timing import interleave, peak_memory, print_ratios, timed
-from cayleyklein import CurvedMetric, MixedMetric
+from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.geometry import Polytope, hilbert_distance
 from cayleyklein.neighbors import CurvedNeighbors
 
 K_NEIGHBORS = 10
@@ -35,6 +41,19 @@ def clustered(n: int, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     centers = RNG.normal(size=(200, d))
     rows = centers[RNG.integers(200, size=n + m)] + 0.05 * RNG.normal(size=(n + m, d))
     rows /= 1.02 * np.linalg.norm(rows, axis=1).max()
+    return rows[:n].copy(), rows[n:].copy()
+
+
+def uniform(n: int, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and queries in a cube inside the unit ball."""
+    rows = RNG.uniform(-1, 1, size=(n + m, d)) / (1.02 * math.sqrt(d))
+    return rows[:n].copy(), rows[n:].copy()
+
+
+def far_out(n: int, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and queries at hyperbolic radii up to 4."""
+    rows = RNG.normal(size=(n + m, d))
+    rows *= np.tanh(RNG.uniform(0, 4, (n + m, 1))) / np.linalg.norm(rows, axis=1, keepdims=True)
     return rows[:n].copy(), rows[n:].copy()
 
 
@@ -156,7 +175,7 @@ def bench_recall(n: int, m: int) -> None:
         wide = X.astype(np.float64)
         true = np.argsort(metric.pairwise(wide[:m], wide), axis=1, kind="stable")
         shares = []
-        for how in ("brute", "tree"):
+        for how in ("brute", "tree", "vantage"):
             rows = (
                 CurvedNeighbors(K_NEIGHBORS, metric=metric, algorithm=how)
                 .fit(X)
@@ -194,6 +213,110 @@ def print_peak(case: str, n: int, d: int = 64) -> None:
           f"(goal {lifted + 256:.0f}: the copies in Euclidean coordinates and 256)")  # fmt: skip
 
 
+def timed_fit(metric, algorithm: str, X: np.ndarray) -> tuple[CurvedNeighbors, float]:
+    """Return a fitted search of one thread, and the CPU seconds it took."""
+    start = time.process_time()
+    fitted = CurvedNeighbors(K_NEIGHBORS, metric=metric, algorithm=algorithm).fit(X)
+    return fitted, time.process_time() - start
+
+
+def bench_vantage(n: int, m: int) -> None:
+    """Time vantage point trees: CPU microseconds a query, and distances measured for it."""
+    make = {
+        "elliptic": lambda d: rotated(d, 1.0),
+        "hyperbolic": lambda d: rotated(d, -1.0),
+        "product": lambda d: ProductMetric([rotated(d, 1.0), rotated(d, 0.0)]),
+        "mixed": mixed,
+    }
+    shapes = {"uniform": uniform, "clustered": clustered}
+    cases = [(kind, shape, d) for kind in make for shape in shapes for d in (2, 4, 8, 16)]
+    cases += [("hyperbolic", "far out", d) for d in (2, 3, 5)]
+    shapes["far out"] = far_out
+    for kind, shape, d in cases:
+        for rows in (n // 100, n // 10, n):
+            bench_trees(
+                f"{kind}, {shape}, d = {d}, n = {rows}", make[kind](d), shapes[shape](rows, 100, d)
+            )
+    bench_functions(n)
+
+
+def bench_trees(name: str, metric, data: tuple[np.ndarray, np.ndarray]) -> None:
+    """Print a line: a metric of this package, with the three algorithms."""
+    X, Q = data
+    rivals = {how: timed_fit(metric, how, X) for how in ("brute", "tree", "vantage")}
+    found = {how: fitted.kneighbors(Q)[1] for how, (fitted, _) in rivals.items()}
+    same = all((rows == found["brute"]).all() for rows in found.values())
+    engine = rivals["vantage"][0]._searcher.engine
+    engine.measured = 0
+    rivals["vantage"][0].kneighbors(Q)
+    measured = engine.measured / len(Q)
+    samplers = {
+        how: timed(partial(fitted.kneighbors, Q), time.process_time)
+        for how, (fitted, _) in rivals.items()
+    }
+    each = {
+        how: 1e6 * statistics.median(samples) / len(Q)
+        for how, samples in interleave(samplers, repeats=3, warmups=0).items()
+    }
+    chosen = timed_fit(metric, "auto", X)[0].algorithm_used_
+    print(
+        f"vantage: {name}: brute {each['brute']:.0f} us, tree {each['tree']:.0f} us, "
+        f"vantage {each['vantage']:.0f} us, {measured:.0f} distances, "
+        f"fit {rivals['tree'][1]:.2f} and {rivals['vantage'][1]:.2f} s; auto {chosen}; "
+        f"same rows: {same}",
+        flush=True,
+    )
+
+
+def euclidean(p: np.ndarray, q: np.ndarray) -> float:
+    """Return the Euclidean distance, as a user may write it."""
+    step = p - q
+    return math.sqrt(step @ step)
+
+
+def bench_functions(n: int) -> None:
+    """Print a line for each function of two rows: ours and scikit-learn's ball tree."""
+    for d in (2, 4, 8, 16):
+        cube = Polytope(np.vstack([np.eye(d), -np.eye(d)]), np.ones(2 * d))
+        hilbert = partial(hilbert_distance, cube)
+        for shape, make in (("uniform", uniform), ("clustered", clustered)):
+            for rows, queries in ((n // 100, 10), (n // 10, 10), (n, 3)):
+                data = make(rows, queries, d)
+                bench_function(f"Euclidean function, {shape}, d = {d}, n = {rows}", euclidean, data)
+            data = make(n // 100, 3, d)
+            bench_function(f"Hilbert, {shape}, d = {d}, n = {n // 100}", hilbert, data)
+
+
+def bench_function(name: str, function, data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, Q = data
+    brute, tree = (timed_fit(function, how, X) for how in ("brute", "vantage"))
+    start = time.process_time()
+    ball = BallTree(X, metric=function)
+    ball_fit = time.process_time() - start
+    expected = brute[0].kneighbors(Q)[1]
+    tree[0]._searcher.measured = 0
+    same = (tree[0].kneighbors(Q)[1] == expected).all()
+    calls = tree[0]._searcher.measured / len(Q)
+    ball.reset_n_calls()
+    same &= (ball.query(Q, K_NEIGHBORS)[1] == expected).all()
+    ball_calls = ball.get_n_calls() / len(Q)
+    samplers = {
+        "vantage": timed(partial(tree[0].kneighbors, Q), time.process_time),
+        "ball": timed(partial(ball.query, Q, K_NEIGHBORS), time.process_time),
+        "brute": timed(partial(brute[0].kneighbors, Q), time.process_time),
+    }
+    each = {
+        how: 1e3 * statistics.median(samples) / len(Q)
+        for how, samples in interleave(samplers, repeats=3, warmups=0).items()
+    }
+    print(
+        f"vantage: {name}: brute {each['brute']:.2f} ms, ball tree {each['ball']:.2f} ms, "
+        f"{ball_calls:.0f} calls, vantage {each['vantage']:.2f} ms, {calls:.0f} calls, "
+        f"fit {ball_fit:.2f} and {tree[1]:.2f} s; same rows: {same}",
+        flush=True,
+    )
+
+
 PARTS = {
     "brute": bench_brute,
     "tree": bench_tree,
@@ -202,12 +325,15 @@ PARTS = {
     "recall": bench_recall,
     "memory": bench_memory,
 }
+LONG = {"vantage": bench_vantage}
 
 
 def main() -> None:
     """Run the parts."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="|".join(PARTS))
+    parser.add_argument(
+        "parts", nargs="*", choices=[*PARTS, *LONG, []], metavar="|".join([*PARTS, *LONG])
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--peak", help=argparse.SUPPRESS)
@@ -217,7 +343,7 @@ def main() -> None:
         print_peak(options.peak, n)
         return
     for name in options.parts or PARTS:
-        PARTS[name](n, 1000)
+        (PARTS | LONG)[name](n, 1000)
 
 
 if __name__ == "__main__":

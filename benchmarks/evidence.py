@@ -41,6 +41,7 @@ RUNS = {
     "pairwise": "benchmarks/bench_pairwise.py",
     "learning": "benchmarks/bench_learning.py",
     "neighbors": "benchmarks/bench_neighbors.py",
+    "vantage": "benchmarks/bench_neighbors.py vantage",
     "diagrams": "benchmarks/bench_diagrams.py",
     "wide": "benchmarks/bench_wide.py --splits 1",
     "large": "benchmarks/bench_large.py million embeddings",

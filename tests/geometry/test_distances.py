@@ -273,3 +273,13 @@ def test_a_metric_is_a_function_of_two_points():
 def test_geometry_takes_a_metric_and_nothing_else():
     with pytest.raises(InvalidInputError, match="metric must be a CurvedMetric; got str"):
         metric_tensor([0.0, 0.0], "euclidean")
+
+
+@pytest.mark.parametrize("K", [1.0, 0.25])
+def test_elliptic_distances_are_bounded(K):
+    """They are below π/√K, which rows far from each other on both sides of the centre approach."""
+    metric = CurvedMetric.euclidean(2, curvature=K)
+    far = np.array([[1e8, 0.0], [-1e8, 0.0], [0.0, 1e3]])
+    found = metric.pairwise(far)
+    assert found.max() < math.pi / math.sqrt(K)
+    assert found.max() == pytest.approx(math.pi / math.sqrt(K), rel=1e-6)

@@ -99,7 +99,7 @@ def test_the_tensor_is_the_second_derivative_of_the_squared_distance(case):
         assert length**2 == pytest.approx(u @ tensor @ u, rel=1e-5)
 
 
-@given(st.integers(0, 10**6), st.sampled_from(["auto", "brute", "tree"]))
+@given(st.integers(0, 10**6), st.sampled_from(["auto", "brute", "tree", "vantage"]))
 def test_neighbours_are_those_of_all_distances(seed, algorithm):
     rng = np.random.default_rng(seed)
     S, rows = random_form(int(rng.integers(1, 5)), rng)

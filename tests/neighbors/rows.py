@@ -13,7 +13,7 @@ FAMILIES = ("curved", "low rank", "mixed", "product")
 
 kinds = st.sampled_from(KINDS)
 families = st.sampled_from(FAMILIES)
-ALGORITHMS = ("brute", "tree")
+ALGORITHMS = ("brute", "tree", "vantage")
 dimensions = st.sampled_from((1, 2, 3, 8))
 curvatures = st.sampled_from((-10.0, -1.0, -1e-3, -1e-6, 0.0, 1e-6, 1e-3, 1.0, 10.0))
 

@@ -20,7 +20,7 @@ from tests.neighbors.rows import (
 from tests.strategies import random_metric, seeds
 
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import CurvedNeighbors, bounds
+from cayleyklein.neighbors import CurvedNeighbors, bounds, vantage
 from cayleyklein.neighbors import search as search_module
 
 DISC = CurvedMetric.euclidean(3, curvature=-1.0)
@@ -56,11 +56,13 @@ def test_algorithms_agree_with_the_plain_distances(seed, family, d, K, kind):
     Q = np.concatenate([X[:10] + 1e-4 * (X[10:20] - X[:10]), X[20:25]])
     k = int(rng.integers(1, 20))
     answers = {}
-    for algorithm in ALGORITHMS:
-        search = CurvedNeighbors(k, metric=metric, algorithm=algorithm).fit(X)
-        answers[algorithm] = search.kneighbors(Q)
-        assert_nearest(metric, X, Q, *answers[algorithm])
-    assert_nearest(metric, X, X, *search.kneighbors(), own=True)
+    with pytest.MonkeyPatch.context() as patch:  # vantage point trees of several levels
+        patch.setattr(vantage, "LEAF", int(rng.integers(2, 33)))
+        for algorithm in ALGORITHMS:
+            search = CurvedNeighbors(k, metric=metric, algorithm=algorithm).fit(X)
+            answers[algorithm] = search.kneighbors(Q)
+            assert_nearest(metric, X, Q, *answers[algorithm])
+            assert_nearest(metric, X, X, *search.kneighbors(), own=True)
     with pytest.MonkeyPatch.context() as patch:  # from bounds in single precision, in small blocks
         patch.setattr(bounds, "MANY_PAIRS", 1)
         patch.setattr(search_module, "BLOCK_COLUMNS", int(rng.integers(15, 120)))
@@ -99,8 +101,11 @@ def test_radius_neighbors(seed, family, d, K, kind):
     radius = float(np.quantile(plain, 0.2))
     doubtful = np.isclose(plain, radius, **rounding(metric, plain))
     first = None
-    for algorithm in ALGORITHMS:
-        search = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X)
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(vantage, "LEAF", 4)
+    searches = [CurvedNeighbors(metric=metric, algorithm=how).fit(X) for how in ALGORITHMS]
+    monkeypatch.undo()
+    for search in searches:
         distances, rows = search.radius_neighbors(X[:9], radius)
         for i in range(9):
             found = np.zeros(len(X), dtype=bool)

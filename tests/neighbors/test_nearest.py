@@ -246,5 +246,12 @@ def test_auto_probes():
     for rows, expected in ((plane, "tree"), (wide, "brute")):
         curved = {K: CurvedMetric.euclidean(rows.shape[1], curvature=K) for K in (-1.0, 0.0, 1.0)}
         for metric in (*curved.values(), MixedMetric([curved[1.0], curved[-1.0]])):
-            assert CurvedNeighbors(metric=metric).fit(rows).algorithm_used_ == expected
+            chosen = CurvedNeighbors(metric=metric).fit(rows).algorithm_used_
+            is_sum = isinstance(metric, MixedMetric)
+            assert chosen == ("vantage" if is_sum and expected == "tree" else expected)
+    for d, expected in ((2, "vantage"), (5, "brute")):  # far out, where the k-d tree is lost
+        rows = rng.normal(size=(3000, d))
+        rows *= np.tanh(rng.uniform(0, 5, (3000, 1))) / np.linalg.norm(rows, axis=1, keepdims=True)
+        ball = CurvedMetric.euclidean(d, curvature=-1.0)
+        assert CurvedNeighbors(metric=ball).fit(rows).algorithm_used_ == expected
     assert CurvedNeighbors(metric=curved[1.0]).fit(wide[:50]).algorithm_used_ == "brute"

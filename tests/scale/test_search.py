@@ -1,6 +1,7 @@
 """The search of Dask collections gives what the search in memory does, to the bit."""
 
 import pickle
+from functools import partial
 
 import dask
 import dask.array as da
@@ -21,6 +22,7 @@ from cayleyklein import (
 )
 from cayleyklein._distributed import futures_in
 from cayleyklein.exceptions import ClusterError, InvalidInputError, OutsideDomainError
+from cayleyklein.geometry import Ellipsoid, hilbert_distance
 from cayleyklein.neighbors import dask_shards as shards
 from cayleyklein.neighbors.search import Ranked, merge
 
@@ -52,7 +54,7 @@ CASES = [("curved", -1.0), ("curved", 0.0), ("curved", 1.0), ("low rank", -1.0),
 
 
 @pytest.mark.parametrize(("family", "curvature"), CASES)
-@pytest.mark.parametrize("algorithm", ["brute", "tree"])
+@pytest.mark.parametrize("algorithm", ["brute", "tree", "vantage"])
 def test_threads_of_this_process_give_the_same(family, curvature, algorithm):
     metric, X, Q = problem(family, curvature)
     inside = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X)
@@ -70,6 +72,37 @@ def test_threads_of_this_process_give_the_same(family, curvature, algorithm):
     assert_same(inside.kneighbors(lazy_Q), expected)
 
 
+@pytest.mark.parametrize("algorithm", ["brute", "vantage", "auto"])
+def test_functions_are_searched_in_shards(algorithm):
+    _, X, Q = problem("curved", 0.0)
+
+    def city_block(p, q):
+        return np.abs(p - q).sum()
+
+    inside = CurvedNeighbors(metric=city_block, algorithm="brute").fit(X)
+    spread = CurvedNeighbors(metric=city_block, algorithm=algorithm).fit(
+        da.from_array(X, chunks=(80, 3))
+    )
+    assert spread.algorithm_used_ == {"auto": "brute"}.get(algorithm, algorithm)
+    assert_same(spread.kneighbors(Q), inside.kneighbors(Q))
+    assert_same(spread.kneighbors(da.from_array(Q, chunks=(12, 3))), inside.kneighbors(Q))
+    assert_same(spread.kneighbors(), inside.kneighbors())
+    assert_same(inside.kneighbors(da.from_array(Q, chunks=(12, 3))), inside.kneighbors(Q))
+
+
+def test_rows_that_break_a_function_are_named_in_shards():
+    def breaks(p, q):
+        return -1.0 if 7.0 in (p[0], q[0]) else np.abs(p - q).sum()
+
+    X = np.arange(60.0)[:, None]
+    with pytest.raises(InvalidInputError, match=r"gives -1.0 for row 0 of X and fitted row 7;"):
+        CurvedNeighbors(metric=breaks).fit(da.from_array(X, chunks=(20, 1)))
+    X[:20] += 100
+    X[25] = 7.0
+    with pytest.raises(InvalidInputError, match=r"gives -1.0 for row \d+ of X and fitted row 25;"):
+        CurvedNeighbors(metric=breaks).fit(da.from_array(X, chunks=(20, 1)))
+
+
 def test_cluster_gives_the_same(client):
     metric, X, Q = problem("curved", -1.0)
     inside = CurvedNeighbors(metric=metric).fit(X)
@@ -80,6 +113,11 @@ def test_cluster_gives_the_same(client):
     assert_same(spread.kneighbors(lazy_Q), expected)
     assert_same(inside.kneighbors(lazy_Q), expected)
     assert_same(spread.kneighbors(), inside.kneighbors())
+    squares = partial(hilbert_distance, Ellipsoid(metric.center, metric.matrix, 1.0))
+    outside = ~metric.contains(Q)
+    by_function = CurvedNeighbors(metric=squares).fit(da.from_array(X, chunks=(40, 3)))
+    _, rows = dask.compute(*by_function.kneighbors(Q[~outside]))
+    np.testing.assert_array_equal(rows[:, 0], expected[1][~outside, 0])
     only_rows = spread.kneighbors(lazy_Q, 2, return_distance=False)
     np.testing.assert_array_equal(only_rows.compute(), expected[1][:, :2])
 

@@ -11,12 +11,14 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from cayleyklein import CurvedMetric, FormMetric, MixedMetric
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import (
     TableClassifier,
     TableEncoder,
     TableRegressor,
+    _model_files,
     load_model,
     save_model,
 )
@@ -334,3 +336,16 @@ def test_several_classes_have_a_number_each_where_that_is_fewer():
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.05)
     assert TableEncoder().fit(table, rng.integers(0, 20, 300)).n_features_out_ == 12
     assert TableEncoder().fit(table).n_features_out_ == 12
+
+
+@pytest.mark.parametrize("kind", ["form", "mixed"])
+def test_a_form_metric_goes_through_a_model_file(kind):
+    form = FormMetric.from_form(np.diag([1.0, -1.0, 1.0]))
+    metric = form if kind == "form" else MixedMetric([CurvedMetric.euclidean(2, 1.0), form])
+    state = _model_files.metric_state(metric)
+    parts = [
+        _model_files.metric_part(*arrays)
+        for arrays in zip(state["factors"], state["centers"], state["curvatures"], strict=True)
+    ]
+    assert parts[-1] == form
+    assert len(parts) == 1 + (kind == "mixed")

@@ -1,8 +1,14 @@
 """Which search ``algorithm="auto"`` takes.
 
-It probes: a k-d tree on a sample of the rows says how large a share of all distances is measured.
-What share still pays was measured (``benchmarks/bench_neighbors.py``); the more coordinates, the
-less: a tree measures in all of them, and brute force bounds most distances in few directions.
+It probes: trees on a sample of the rows say how large a share of all distances is measured. What
+share still pays was measured (``benchmarks/bench_neighbors.py``), and depends on the metric:
+
+- flat, elliptic and product metrics: a k-d tree or brute force. The more coordinates, the less a
+  tree pays: it measures in all of them, and brute force bounds most distances in few directions.
+- hyperbolic metrics: the same, as long as Poincaré's ball, where the k-d tree is, has nearly the
+  metric's order. For rows far from the centre, a vantage point tree or brute force.
+- sums of metrics: a vantage point tree, which took less time than the k-d tree of lower bounds
+  wherever one of them took less than brute force, or brute force.
 """
 
 from typing import Literal, get_args
@@ -11,8 +17,9 @@ import numpy as np
 
 from cayleyklein.neighbors.euclidean import TreeSearch, even_rows, tree_share
 from cayleyklein.neighbors.space import ChordRows, ChordSpace
+from cayleyklein.neighbors.vantage import VantageSearch
 
-Algorithm = Literal["auto", "brute", "tree"]
+Algorithm = Literal["auto", "brute", "tree", "vantage"]
 ALGORITHMS = get_args(Algorithm)
 
 FEW_ROWS = 2000  # up to which ``auto`` takes brute force without a probe
@@ -24,32 +31,56 @@ HOPELESS_ROWS, HOPELESS = 1024, 0.9
 # with more than `NARROW` coordinates it counts times a power of their number over `NARROW`: on 45
 # sets of 3 to 92 coordinates a tree took about that over 0.3 of the time of brute force
 TREE_PAYS_BELOW, NARROW, WIDENING = 0.3, 16, 1.5
+# share of distances that a vantage point tree measures in such a sample under which it takes less
+# time than brute force, which has a matrix product for a hyperbolic metric but none for a sum
+VANTAGE_PAYS_BELOW = {"sum": 0.12, "hyperbolic": 0.03}
+# share of queries whose neighbours are not among the first candidates in Poincaré's ball, beyond
+# which the k-d tree is slower than the other two
+DISORDER = 0.2
 
 
 def build_engine(
     algorithm: Algorithm, space: ChordSpace, rows: ChordRows
-) -> tuple[TreeSearch | None, str]:
+) -> tuple[TreeSearch | VantageSearch | None, str]:
     """Return the engine of an algorithm, or None to bound all distances, and its name."""
     if algorithm == "auto":
-        pays = len(rows.v) > FEW_ROWS and probe(space, rows) < TREE_PAYS_BELOW
-        algorithm = "tree" if pays else "brute"
-    return TreeSearch(space, rows) if algorithm == "tree" else None, algorithm
+        algorithm = choose(space, rows) if len(rows.v) > FEW_ROWS else "brute"
+    if algorithm == "brute":
+        return None, algorithm
+    return (TreeSearch if algorithm == "tree" else VantageSearch)(space, rows), algorithm
 
 
-def probe(space: ChordSpace, rows: ChordRows) -> float:
-    """Return the share of a sample's distances that a tree measures, more for wide rows."""
-    some = rows.take(even_rows(len(rows.v), HOPELESS_ROWS))
-    if tree_share(TreeSearch(space, some).coordinates(some), PROBE_QUERIES, 2) > HOPELESS:
-        return 1.0
+def choose(space: ChordSpace, rows: ChordRows) -> Algorithm:
+    """Return the algorithm that takes the least time for many queries among many rows."""
     some = rows.take(even_rows(len(rows.v), PROBE_ROWS))
+    if len(space.terms) > 1:
+        pays = vantage_share(space, some) < VANTAGE_PAYS_BELOW["sum"]
+        return "vantage" if pays else "brute"
+    few = rows.take(even_rows(len(rows.v), HOPELESS_ROWS))
+    if tree_share(TreeSearch(space, few).coordinates(few), PROBE_QUERIES, 2) > HOPELESS:
+        return "brute"
     tree = TreeSearch(space, some)
     share = tree_share(tree.coordinates(some), PROBE_QUERIES, PROBE_NEIGHBORS)
-    share *= float(max(1.0, rows.v.shape[1] / NARROW) ** WIDENING)
-    if tree.ranks or share > TREE_PAYS_BELOW:
-        return share
-    # where the tree does not certify the nearest rows, all are measured
-    queries, k = some.take(even_rows(len(some.v), PROBE_QUERIES)), PROBE_NEIGHBORS
-    found, floor = tree.candidates(queries, tree.factors[-1] * k, k, None)
+    if share * max(1.0, rows.v.shape[1] / NARROW) ** WIDENING >= TREE_PAYS_BELOW:
+        return "brute"
+    if tree.ranks or disorder(tree, some) <= DISORDER:
+        return "tree"
+    pays = vantage_share(space, some) < VANTAGE_PAYS_BELOW["hyperbolic"]
+    return "vantage" if pays else "brute"
+
+
+def disorder(tree: TreeSearch, rows: ChordRows) -> float:
+    """Return the share of queries that the first candidates of a tree leave in doubt."""
+    queries, k = rows.take(even_rows(len(rows.v), PROBE_QUERIES)), PROBE_NEIGHBORS
+    found, floor = tree.candidates(queries, tree.factors[0] * k, k, None)
     which = np.repeat(np.arange(len(found)), found.shape[1])
-    values = space.measure(queries, which, some, found.ravel()).reshape(found.shape)
-    return share + float(np.mean(~(np.partition(values, k, axis=1)[:, k] < floor)))
+    values = tree.space.measure(queries, which, rows, found.ravel()).reshape(found.shape)
+    return float(np.mean(~(np.partition(values, k, axis=1)[:, k] < floor)))
+
+
+def vantage_share(space: ChordSpace, rows: ChordRows) -> float:
+    """Return the share of all distances that a vantage point tree measures among its rows."""
+    queries = rows.take(even_rows(len(rows.v), PROBE_QUERIES))
+    search = VantageSearch(space, rows)
+    search.candidates(queries, PROBE_NEIGHBORS, PROBE_NEIGHBORS, None)
+    return search.measured / (len(queries.v) * len(rows.v))

@@ -21,14 +21,21 @@ import numpy as np
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.geometry import lifts
 from cayleyklein.neighbors import algorithms, euclidean
-from cayleyklein.neighbors.space import FAINT, HUGE, ROUND_OFF, ChordRows, ChordSpace, rounding_of
+from cayleyklein.neighbors.space import (
+    FAINT,
+    FORM_ROUNDING,
+    HUGE,
+    ROUND_OFF,
+    ChordRows,
+    ChordSpace,
+    rounding_of,
+)
 
 BASIS_ROWS = 3072  # by which a projection is chosen
 MEASURED = 200  # time to measure a coordinate of a pair over that in a product
 CROWDED = 4  # most pairs to be measured after a projection, over k
 MANY_PAIRS = 2**22  # of queries and rows after which a table in single precision is made
 SINGLE = float(np.finfo(np.float32).eps)
-FORM_ROUNDING = 1e3 * ROUND_OFF  # relative, of u and h: σ is known to a hundred roundings
 BLOCK_DOUBT = 1e-9  # relative, of a distance of a block: five hundred times what was ever seen
 
 

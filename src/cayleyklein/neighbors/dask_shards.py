@@ -17,7 +17,8 @@ from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
-from cayleyklein.neighbors.search import CHUNK, Finish, Kind, SearchIndex, merge
+from cayleyklein.neighbors.functions import FunctionMetric, index_of
+from cayleyklein.neighbors.search import CHUNK, Finish, Kind, Ranked, RowIndex, merge
 from cayleyklein.neighbors.space import EXTEND, refuse_outside
 
 LEAST_ROWS = 2**14  # of a shard: smaller chunks are joined, as each costs every query a little
@@ -31,7 +32,7 @@ class Blocks(NamedTuple):
     lengths: Sequence[float]
 
     @classmethod
-    def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None = None) -> Self:
+    def of_dask(cls, X: Any, n_columns: int, refuse: Metric | FunctionMetric | None = None) -> Self:
         """Take the chunks as they are; with a metric to `refuse` by, rows outside are an error."""
         raw, known = _distributed.raw_blocks(X), _distributed.known_lengths(X)
         starts = [None] * len(raw) if known is None else block_starts(known)
@@ -72,19 +73,19 @@ class Shards:
         self._table: tuple[Any, Any] = (None, None)
 
     @classmethod
-    def build(cls, rows: RowBlocks, metric: Metric, algorithm: Algorithm) -> Self:
+    def build(cls, rows: RowBlocks, metric: Metric | FunctionMetric, algorithm: Algorithm) -> Self:
         """Index blocks of rows where they are."""
         doing = "indexing the rows of X"
         parts = zip(rows.blocks, rows.starts, strict=True)
         indexes = persist(
-            *(task(SearchIndex, block, metric, algorithm, start) for block, start in parts),
+            *(task(index_of, block, metric, algorithm, start) for block, start in parts),
             doing=doing,
         )
         names = compute(*(task(getattr, index, "name") for index in indexes), doing=doing)
         return cls(list(indexes), rows.lengths, ", ".join(sorted(set(names))))
 
     @classmethod
-    def of_index(cls, index: SearchIndex) -> Self:
+    def of_index(cls, index: RowIndex) -> Self:
         (sent,) = persist(held(index), doing="sending the fitted rows to the workers")
         return cls([sent], [len(index)], index.name)
 
@@ -109,7 +110,7 @@ class Shards:
         self, queries: Floats | Blocks | None, k: int, finish: Finish, table: Any,
         kinds: tuple[Kind, ...], n_jobs: int | None,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Answer as :meth:`SearchIndex.answer` does, lazily unless the queries are in memory."""
+        """Answer as :meth:`RowIndex.answer` does, lazily unless the queries are in memory."""
         if not self.reachable:
             raise ClusterError(
                 "The fitted rows were on a Dask cluster whose client is closed or restarted; make "
@@ -124,7 +125,7 @@ class Shards:
         answers = []
         for at, Q in enumerate(blocks.tasks):
             found = [
-                task(SearchIndex.nearest, index, Q, k, n_jobs, 0 if own and at == shard else None)
+                task(nearest_in, index, Q, k, n_jobs, 0 if own and at == shard else None)
                 for shard, index in enumerate(self.indexes)
             ]
             while len(found) > 1:
@@ -135,7 +136,13 @@ class Shards:
         return answered.in_memory() if isinstance(queries, np.ndarray) else answered.lazy(*kinds)
 
 
-def checked_block(block: Any, n_columns: int, start: int | None, refuse: Metric | None) -> Floats:
+def nearest_in(index: RowIndex, Q: Floats, k: int, n_jobs: int | None, own: int | None) -> Ranked:
+    return index.nearest(Q, k, n_jobs, own)
+
+
+def checked_block(
+    block: Any, n_columns: int, start: int | None, refuse: Metric | FunctionMetric | None
+) -> Floats:
     Q = _distributed.checked_rows([block], "X", n_columns, start)
     if refuse is not None and len(Q):
         name = "A block of X" if start is None else "X"

@@ -17,7 +17,7 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors import algorithms, dask_shards, search, space
+from cayleyklein.neighbors import algorithms, dask_shards, functions, search, space
 
 OutsideQueries = Literal["extend", "raise"]
 
@@ -30,20 +30,20 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
     outside: OutsideQueries
     n_jobs: int | None
     radius: float = 1.0
-    metric_: Metric
+    metric_: Metric | functions.FunctionMetric
     n_samples_fit_: int
-    _searcher: search.SearchIndex | dask_shards.Shards
+    _searcher: search.RowIndex | dask_shards.Shards
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "algorithm": [StrOptions(set(algorithms.ALGORITHMS))],
         "outside": [StrOptions(set(get_args(OutsideQueries)))],
     }
 
-    def _row_index(self) -> search.SearchIndex | dask_shards.Shards:
+    def _row_index(self) -> search.RowIndex | dask_shards.Shards:
         check_is_fitted(self, "metric_")
         return self._searcher
 
-    def _rows_in_memory(self) -> search.SearchIndex:
+    def _rows_in_memory(self) -> search.RowIndex:
         """Return the index of all fitted rows; raise where they are on a cluster."""
         index = self._row_index()
         if isinstance(index, dask_shards.Shards):
@@ -218,31 +218,35 @@ class CurvedNeighbors(NeighborMethods):
     """Nearest neighbours by a curved, mixed or product metric, about as fast as Euclidean ones.
 
     Answers are exact: the rows with the smallest float64 distances, rows at equal distances in row
-    order. A matrix product, or a k-d tree, bounds all distances from below; rows that may be among
-    the nearest are then measured.
+    order. A matrix product or a tree bounds all distances from below; rows that may be among the
+    nearest are then measured.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         Default number of neighbours of :meth:`kneighbors`.
-    metric : CurvedMetric, MixedMetric or ProductMetric, optional
-        The Euclidean metric when None.
+    metric : CurvedMetric, MixedMetric, ProductMetric or callable, optional
+        The Euclidean metric when None. A function of two rows of shape (d,) that returns their
+        distance must be a metric; :meth:`fit` checks on a sample of the rows that it is symmetric,
+        0 between a row and itself, and keeps the triangle inequality.
     radius : float, default=1.0
         Default radius of :meth:`radius_neighbors`.
-    algorithm : {"auto", "brute", "tree"}, default="auto"
-        How to search: "auto" (probes the fitted rows), "brute" or "tree" (a k-d tree).
+    algorithm : {"auto", "brute", "tree", "vantage"}, default="auto"
+        How to search: "auto" (probes the fitted rows), "brute", "tree" (a k-d tree, not for a
+        function) or "vantage" (a vantage point tree, which needs only the triangle inequality).
     outside : {"extend", "raise"}, default="extend"
         Queries outside a hyperbolic domain: "extend" gives them neighbours at distance inf, "raise"
         is an error that names them. Fitted rows must lie inside.
     n_jobs : int, optional
         Number of threads; the answer does not depend on it. Matrix products take their number of
-        threads from the environment.
+        threads from the environment. A function is called in one thread.
 
     Attributes
     ----------
     algorithm_used_ : str
         The algorithm that ``"auto"`` picked, or "brute" where a tree would not have paid.
     metric_ : CurvedMetric, MixedMetric or ProductMetric
+        A function is wrapped, and can still be called with two rows.
     n_samples_fit_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
@@ -263,6 +267,16 @@ class CurvedNeighbors(NeighborMethods):
 
     >>> search.kneighbors([[0.0, 2.0]])
     (array([[inf, inf]]), array([[2, 0]]))
+
+    Any metric on rows, here Hilbert's in a square:
+
+    >>> from functools import partial
+    >>> from cayleyklein.geometry import Polytope, hilbert_distance
+    >>> square = Polytope.from_vertices([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    >>> search = CurvedNeighbors(1, metric=partial(hilbert_distance, square))
+    >>> distances, rows = search.fit([[0.0, 0.0], [0.5, 0.5]]).kneighbors([[0.9, 0.9]])
+    >>> rows, distances.round(3)
+    (array([[1]]), array([[0.923]]))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -275,7 +289,7 @@ class CurvedNeighbors(NeighborMethods):
         self,
         n_neighbors: int = 5,
         *,
-        metric: Metric | None = None,
+        metric: Metric | functions.RowFunction | None = None,
         radius: float = 1.0,
         algorithm: algorithms.Algorithm = "auto",
         outside: OutsideQueries = "extend",
@@ -302,11 +316,11 @@ class CurvedNeighbors(NeighborMethods):
         if is_dask(X):
             check_columns(self, X, reset=True)
             blocks = row_blocks(X, least_rows=dask_shards.LEAST_ROWS)
-            metric = search.as_metric(self.metric, blocks.n_columns)
+            metric = functions.as_any_metric(self.metric, blocks.n_columns)
             return self._take(dask_shards.Shards.build(blocks, metric, self.algorithm), metric)
         rows = check_data(self, X, order="C")
-        metric = search.as_metric(self.metric, rows.shape[1])
-        return self._take(search.SearchIndex(rows, metric, self.algorithm), metric)
+        metric = functions.as_any_metric(self.metric, rows.shape[1])
+        return self._take(functions.index_of(rows, metric, self.algorithm), metric)
 
     @restore_on_error
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -325,9 +339,13 @@ class CurvedNeighbors(NeighborMethods):
         added, before = check_data(self, X, order="C", reset=False), self._rows_in_memory()
         space.refuse_outside(self.metric_.contains(added))
         rows = np.concatenate([before.X, added])
-        return self._take(search.SearchIndex(rows, self.metric_, self.algorithm), self.metric_)
+        return self._take(functions.index_of(rows, self.metric_, self.algorithm), self.metric_)
 
-    def _take(self, index: search.SearchIndex | dask_shards.Shards, metric: Metric) -> Self:
+    def _take(
+        self,
+        index: search.RowIndex | dask_shards.Shards,
+        metric: Metric | functions.FunctionMetric,
+    ) -> Self:
         self._searcher, self.metric_, self.n_samples_fit_ = index, metric, len(index)
         self.algorithm_used_ = index.name
         return self

@@ -26,6 +26,7 @@ from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.neighbors.algorithms import Algorithm, build_engine
 from cayleyklein.neighbors.bounds import ChordBounds, OutsideRuler, PairwiseRuler, ProductRuler
 from cayleyklein.neighbors.space import EXTEND, ChordRows, ChordSpace, Pool, refuse_outside
+from cayleyklein.neighbors.vantage import VantageSearch
 
 if TYPE_CHECKING:
     from cayleyklein.neighbors.dask_shards import Blocks, Shards
@@ -64,33 +65,80 @@ Finish = Callable[..., tuple[Any, ...]]
 Kind = tuple[tuple[int, ...], Any]  # shape, without the length, and dtype of an answer
 
 
-class SearchIndex:
-    """Fitted rows in a chord space, and the engine on them.
+class RowIndex:
+    """Rows that are searched by some metric.
 
-    `first_row` is where this shard begins among all rows.
+    `first_row` is where this shard begins among all rows; `name` is the algorithm.
     """
+
+    name: str
+
+    def __init__(self, X: Floats, first_row: int = 0) -> None:
+        self.X, self.first_row = np.ascontiguousarray(X), first_row
+        self._sent: Shards | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __sizeof__(self) -> int:
+        """Count the rows: a scheduler must know that moving them costs."""
+        return int(self.X.nbytes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_sent": None}
+
+    def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
+        """Return the k nearest rows, or all where there are fewer."""
+        raise NotImplementedError
+
+    def within(
+        self, Q: Floats, radius: float, n_jobs: int | None, own: bool
+    ) -> tuple[Ints, Ints, Floats]:
+        """Return all pairs (query, row) within a radius, in this order, and their distances."""
+        raise NotImplementedError
+
+    def answer(
+        self, queries: "Floats | Blocks | None", k: int, finish: Finish, table: Any,
+        kinds: tuple[Kind, ...], n_jobs: int | None,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return arrays that `finish` makes of the k nearest rows of queries.
+
+        The queries are the fitted rows when None, and none is then its own neighbour. Dask queries
+        are answered on the cluster, to which this index is sent once.
+        """
+        if not (queries is None or isinstance(queries, np.ndarray)):
+            from cayleyklein.neighbors.dask_shards import Shards
+
+            if self._sent is None or not self._sent.reachable:
+                self._sent = Shards.of_index(self)
+            return self._sent.answer(queries, k, finish, table, kinds, n_jobs)
+        Q = self.X if queries is None else queries
+        parts = []
+        for at in range(0, len(Q), CHUNK):
+            first = at if queries is None else None
+            parts.append(finish(self.nearest(Q[at : at + CHUNK], k, n_jobs, first), table, first))
+        return tuple([np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
+
+
+class SearchIndex(RowIndex):
+    """Fitted rows in a chord space, and the engine on them."""
 
     def __init__(
         self, X: Floats, metric: Metric, algorithm: Algorithm = "auto", first_row: int = 0
     ) -> None:
-        self.metric, self.first_row = metric, first_row
+        super().__init__(X, first_row)
+        self.metric = metric
         self.space = ChordSpace(metric)
-        self.X = np.ascontiguousarray(X)
         self.rows = self.space.place(self.X)
         refuse_outside(self.rows.inside, first_row)
         self.engine, self.name = build_engine(algorithm, self.space, self.rows)
-        self._sent: Shards | None = None
         self._bounds: ChordBounds | None = None
 
-    def __len__(self) -> int:
-        return len(self.rows.v)
-
     def __sizeof__(self) -> int:
-        """Count the rows and their coordinates: a scheduler must know that moving them costs."""
-        return int(self.X.nbytes + self.rows.v.nbytes)
+        return super().__sizeof__() + int(self.rows.v.nbytes)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_sent": None, "_bounds": None}
+        return {**super().__getstate__(), "_bounds": None}
 
     def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
         """Return the k nearest rows, or all where there are fewer."""
@@ -121,28 +169,6 @@ class SearchIndex:
             rows = np.where(rows < 0, -1, rows + self.first_row)
         return Ranked(values, rows, queries.inside)
 
-    def answer(
-        self, queries: "Floats | Blocks | None", k: int, finish: Finish, table: Any,
-        kinds: tuple[Kind, ...], n_jobs: int | None,
-    ) -> tuple[Any, ...]:  # fmt: skip
-        """Return arrays that `finish` makes of the k nearest rows of queries.
-
-        The queries are the fitted rows when None, and none is then its own neighbour. Dask queries
-        are answered on the cluster, to which this index is sent once.
-        """
-        if not (queries is None or isinstance(queries, np.ndarray)):
-            from cayleyklein.neighbors.dask_shards import Shards
-
-            if self._sent is None or not self._sent.reachable:
-                self._sent = Shards.of_index(self)
-            return self._sent.answer(queries, k, finish, table, kinds, n_jobs)
-        Q = self.X if queries is None else queries
-        parts = []
-        for at in range(0, len(Q), CHUNK):
-            first = at if queries is None else None
-            parts.append(finish(self.nearest(Q[at : at + CHUNK], k, n_jobs, first), table, first))
-        return tuple([np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
-
     def within(
         self, Q: Floats, radius: float, n_jobs: int | None, own: bool
     ) -> tuple[Ints, Ints, Floats]:
@@ -152,13 +178,8 @@ class SearchIndex:
         pairs = [(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
         some = queries.take(inside)
         with thread_pool(n_jobs) as pool:
-            ruler = self._rulers(some)[-1]
             for block in slices(len(inside), BLOCK_ROWS):
-                limit = ruler.limit(block, np.full(block.stop - block.start, radius))
-                for columns in slices(len(self), BLOCK_COLUMNS):
-                    near = ruler.values(block, columns) <= limit[:, None]
-                    which, rows = np.nonzero(near)
-                    which, rows = which + block.start, rows + columns.start
+                for which, rows in self._near(some, block, radius, pool):
                     values = self.space.measure(some, which, self.rows, rows, pool)
                     kept = values <= radius
                     if some.own is not None:
@@ -175,6 +196,22 @@ class SearchIndex:
         which, rows, values = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
         order = np.lexsort((rows, which))
         return which[order], rows[order], values[order]
+
+    def _near(
+        self, queries: ChordRows, block: slice, radius: float, pool: Pool
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Yield pairs (query, row) of a block of queries, all within a radius among them."""
+        if isinstance(self.engine, VantageSearch):
+            found = self.engine.within(queries.take(block), radius, pool)
+            if found is not None:
+                yield found[0] + block.start, found[1]
+                return
+        ruler = self._rulers(queries)[-1]
+        limit = ruler.limit(block, np.full(block.stop - block.start, radius))
+        for columns in slices(len(self), BLOCK_COLUMNS):
+            near = ruler.values(block, columns) <= limit[:, None]
+            which, rows = np.nonzero(near)
+            yield which + block.start, rows + columns.start
 
     def _fitted(self, first: int, n: int) -> ChordRows:
         """Return n fitted rows as queries."""

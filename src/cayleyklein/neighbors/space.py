@@ -25,6 +25,7 @@ from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, ProductMetric
 ROUND_OFF = float(np.finfo(np.float64).eps)
 CLOSE = 1e-3  # length of v_p - v_q, relative to the terms of v, under which it loses digits
 SLACK = 1e-11  # relative error allowed to a measured distance
+FORM_ROUNDING = 1e3 * ROUND_OFF  # relative, of σ and forms of it, known to a hundred roundings
 OPPOSITE = 1 - 1e-3  # sin² of half an angle beyond which a chord says little about it
 FAINT, HUGE = 1e-280, 1e280  # squares outside this range may have under- or overflowed
 GATHERED = 2**16  # coordinates of pairs gathered at a time, 512 kB, which stay in cache

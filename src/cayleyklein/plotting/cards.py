@@ -33,6 +33,8 @@ def notebook_card(thing: Any) -> str:
     if isinstance(thing, CurvatureEstimate):
         return html_card("CurvatureEstimate", *_estimate_card(thing))
     metric: Any = getattr(thing, "metric_", None)
+    if not isinstance(metric, combined.Metric):  # none yet, or a function, which has no picture
+        metric = None
     names, parts = (getattr(thing, name, None) for name in ("feature_names_in_", "part_weights_"))
     if metric is None and parts is None:
         return ""

@@ -21,7 +21,7 @@ from cayleyklein.diagrams import domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, lifts, line_intersections, metric_tensor
 from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
-from cayleyklein.metrics.combined import Metric, first_term
+from cayleyklein.metrics.combined import Metric, first_term, terms_of
 from cayleyklein.plotting.shapes import unit_circle
 
 RIM = 1e-9  # points on the conic are drawn this far inside, relative to its size
@@ -48,7 +48,14 @@ class Section(NamedTuple):
             return ProductMetric(parts, metric.units)
         if isinstance(metric, FormMetric):
             points = np.vstack([np.column_stack([self.basis, self.origin]), [0.0, 0.0, 1.0]])
-            found = CurvedMetric.from_form(points.T @ metric.form @ points)
+            form = points.T @ metric.form @ points
+            if np.linalg.eigvalsh(form[:2, :2])[0] <= 0:
+                raise NotRepresentableError(
+                    f"The domain of the metric is no ellipse in the plane of {self.names[0]} and "
+                    f"{self.names[1]}, and this picture needs one. CayleyKleinLMNN("
+                    f'domain="ellipsoid") learns metrics that have one.'
+                )
+            found = CurvedMetric.from_form(form)
             unit = found.curvature / metric.curvature  # only the ratios of a form count
             return CurvedMetric(
                 matrix=unit * found.matrix, center=found.center, curvature=metric.curvature
@@ -166,9 +173,13 @@ def centred_part(metric: Metric) -> CurvedMetric:
 
 
 def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
-    """Return the ellipses that intersect in the domain; none when it is the whole plane."""
-    domain = metric.domain or ()
-    return domain if isinstance(domain, tuple) else (domain,)
+    """Return the ellipses that intersect in the domain; none when it is the whole plane.
+
+    The domain of a FormMetric is no ellipse, and is left out.
+    """
+    parts = [part for part, weight in terms_of(metric) if weight]
+    found = [part.domain for part in parts if isinstance(part, CurvedMetric)]
+    return tuple(domain for domain in found if domain is not None)
 
 
 def edges_of(domains: Iterable[Ellipsoid], n: int = 256) -> list[Floats]:

@@ -29,6 +29,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
     """Base of the predictors by neighbours: places vote, and `kneighbors` finds rows."""
 
     weights: Weights
+    metric_: Metric
     _votes: FittedVotes
 
     @restore_on_error

@@ -52,8 +52,9 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         Rows to learn the metric from, or their share; all rows vote. "auto" takes at most 10,000
         for a single geometry; for "auto" and "product" the sample doubles from 8,000 rows on until
         held-out rows show no gain (``selection_.stages``). None takes all rows.
-    algorithm : {"auto", "brute", "tree"}, default="auto"
-        How neighbours are searched: "auto" (probes the fitted rows), "brute" or "tree" (k-d tree).
+    algorithm : {"auto", "brute", "tree", "vantage"}, default="auto"
+        How neighbours are searched: "auto" (probes the fitted rows), "brute", "tree" (k-d tree) or
+        "vantage" (vantage point tree).
     outside : {"extend", "raise"}, default="extend"
         Queries outside a hyperbolic domain: "extend" ranks the fitted rows for them, all infinitely
         far; "raise" is an error that names them.
