@@ -82,10 +82,68 @@ def test_heavy_tails_are_ranked():
     A = rng.standard_cauchy(size=(400, 6))
     a = (np.tanh(A[:, 0]) + np.tanh(A[:, 1]) > 0).astype(int)
     model = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:200], a[:200])
-    assert model.part_weights_["ranks"] == max(model.part_weights_.values())
+    assert model.columns_ == "ranks"
     as_is = CurvedKernelClassifier(geometry="flat", columns="standardised", random_state=0)
     assert model.score(A[200:], a[200:]) > as_is.fit(A[:200], a[:200]).score(A[200:], a[200:])
     assert model.feature_weights()[:2].sum() > 0.5
+
+
+def test_a_single_heavy_tail_adds_a_part():
+    A, a = nested(200)
+    A[3, 2] = 40.0
+    model = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A, a)
+    names = model.selection_.trials[-1].name
+    assert names == "metric + columns + ranks + neighbors + plain"
+    assert model.columns_ == "standardised"
+    asked = CurvedKernelClassifier(("ranks", "columns"), random_state=0).fit(X, NAMES)
+    assert [trial.name for trial in asked.selection_.trials] == [
+        "columns", "ranks", "columns + ranks",
+    ]  # fmt: skip
+    assert asked.score(X, NAMES) > 0.9
+
+
+# -- what must stay true ------------------------------------------------------------
+
+
+def some_table(seed=0):
+    """Return rows of columns of different shapes, and three classes."""
+    rng = np.random.default_rng(seed)
+    A = rng.exponential(size=(90, 4)) ** [0.3, 0.6, 1.0, 1.4]
+    a = (A[:, 0] + A[:, 1] > 1.6).astype(int) + (A[:, 2] + 0.3 * rng.normal(size=90) > 1.5)
+    return A, a, rng.exponential(size=(40, 4)) ** [0.3, 0.6, 1.0, 1.4]
+
+
+@pytest.mark.filterwarnings("ignore:Classes .* have fewer than 4 distinct rows")
+@pytest.mark.parametrize("kind", [CurvedKernelClassifier, CurvedKNeighborsClassifier])
+def test_a_table_given_twice_is_the_table_given_once(kind):
+    A, a, Q = some_table()
+    once = kind(random_state=0).fit(A, a).predict_proba(Q)
+    twice = kind(random_state=0).fit(np.tile(A, (2, 1)), np.tile(a, 2)).predict_proba(Q)
+    np.testing.assert_allclose(twice, once, atol=1e-6)
+
+
+def test_a_table_of_categories_given_twice_is_the_table_given_once():
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 2, size=(300, 4)).astype(float)
+    a = (rng.uniform(size=300) < 0.1 + 0.8 * (A[:, 0] == A[:, 1])).astype(int)
+    once = CurvedKernelClassifier(random_state=0).fit(A, a)
+    twice = CurvedKernelClassifier(random_state=0).fit(np.tile(A, (2, 1)), np.tile(a, 2))
+    np.testing.assert_allclose(twice.predict_proba(A), once.predict_proba(A), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [CurvedKernelClassifier, CurvedKNeighborsClassifier])
+def test_neither_names_of_classes_nor_orders_nor_units_matter(kind):
+    A, a, Q = some_table()
+    rng = np.random.default_rng(1)
+    once = kind(random_state=0).fit(A, a).predict_proba(Q)
+    names = np.array(["z", "m", "a"])
+    renamed = kind(random_state=0).fit(A, names[a]).predict_proba(Q)[:, ::-1]
+    np.testing.assert_allclose(renamed, once, atol=1e-5)
+    columns, rows = rng.permutation(4), rng.permutation(90)
+    moved = kind(random_state=0).fit(A[rows][:, columns], a[rows]).predict_proba(Q[:, columns])
+    np.testing.assert_allclose(moved, once, atol=1e-5)
+    scaled = kind(random_state=0).fit(A * 2.0**20, a).predict_proba(Q * 2.0**20)
+    np.testing.assert_allclose(scaled, once, atol=1e-5)
 
 
 def test_held_out_rows_teach_nothing():

@@ -241,9 +241,9 @@ default="auto"
         A ready-made metric; nothing is learned then.
     columns : {"auto", "standardised", "ranks"}, default="auto"
         What the parts see: "standardised", columns in units of their standard deviations; "ranks",
-        normal scores of their ranks, at most 3 either way, for all parts. "auto" is "standardised",
-        and adds the part "ranks" to "columns" if a column has a value more than five standard
-        deviations from its mean.
+        normal scores of their ranks, at most 3 either way, for all parts. "auto" adds the part
+        "ranks" to "columns" if a column has a value more than five standard deviations from its
+        mean, and takes ranks for all parts if this part alone is clearly better than "columns".
     gamma, ridge : float, optional
         γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
         of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.

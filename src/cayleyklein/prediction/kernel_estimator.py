@@ -119,28 +119,29 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             refuse_huge(given.X, "X")
             some = given.X[Places.pooled(given.X, given.weights).rows]
             n_places = len(some)
-        chooses = self.columns == "auto" and self.metric is None
-        if chooses and "columns" in names and distances.has_heavy_tails(some):
-            names = tuple(name for name in PARTS if name in (*names, "ranks"))
-        parts = self._make_parts(names)
-        answer = answer_of(given, n_places)
-        request = self._metric_request(seed)
-        ranked = self.columns == "ranks"
+        adds_ranks = (
+            self.columns == "auto"
+            and self.metric is None
+            and "columns" in names
+            and "ranks" not in names
+            and distances.has_heavy_tails(some)
+        )
+        request = sums.SumRequest(
+            parts=self._make_parts(names),
+            rank_part=self._make_parts(("ranks",))[0] if adds_ranks else None,
+            ranked=self.columns == "ranks",
+            answer=answer_of(given, n_places),
+            metric=self._metric_request(seed),
+            trials=self._trials,
+            n_landmarks=None if isinstance(self.n_landmarks, str) else self.n_landmarks,
+            seed=seed,
+        )
         few = not isinstance(given.X, RowBlocks) and n_places <= folds.FOLDS_UP_TO
         with few_threads(len(given.target), given.n_columns):
             if few and isinstance(self.n_landmarks, str):
-                found = sums.fit_by_folds(parts, given, answer, request, ranked=ranked, seed=seed)
+                found = sums.fit_few(request, given)
             else:
-                found = sums.fit_many(
-                    parts,
-                    given,
-                    answer,
-                    request,
-                    self._trials,
-                    ranked=ranked,
-                    n_landmarks=None if isinstance(self.n_landmarks, str) else self.n_landmarks,
-                    seed=seed,
-                )
+                found = sums.fit_many(request, given)
         self._keep(given, found)
         self._judge(found.held_out)
         return self

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.learning import samples
 from cayleyklein.learning.rows import GivenRows, draw_by_class
 from cayleyklein.parts.base import (
     FitRows,
@@ -34,6 +35,7 @@ from cayleyklein.prediction.rehearsal import AskedVotes, Trials
 from cayleyklein.prediction.selection import Selection, Trial
 
 VOTING_ROWS = 50_000  # among which held-out rows have neighbours while the parts are weighed
+CLEARLY = 2.0  # standard errors by which ranks of columns must win to replace them in all parts
 RANK_ROWS = 10_000  # rows whose ranks are the scores of columns
 
 
@@ -103,6 +105,13 @@ class HeldOut:
         weights = self.answer.weigh(scores, self.truth, counts, start_weights(self.answer, parts))
         return weights, np.asarray(np.tensordot(weights, scores, 1))
 
+    def best_multiple(self, name: str) -> Floats:
+        """Return the scores (m, t) of a machine alone, times its best weight."""
+        scores = self.scores[name]
+        start = np.array([self.answer.start_weight(True, 1, 1)])
+        counts = self.shares * self.n_rows
+        return np.asarray(self.answer.weigh(scores[None], self.truth, counts, start)[0] * scores)
+
     def selection(self, parts: Sequence[Part]) -> Selection:
         """Summarise how each part did alone, and all together."""
         groups = [[part] for part in parts]
@@ -121,6 +130,37 @@ class HeldOut:
     def _n_neighbors(self, name: str) -> int:
         settings = self.settings.get(name)
         return settings if isinstance(settings, int) else 0
+
+
+@dataclass(frozen=True)
+class SumRequest:
+    """What was asked of a sum.
+
+    Attributes
+    ----------
+    parts : sequence of Part
+    rank_part : Part or None
+        The kernel in ranks of columns, to add where a column has a heavy tail.
+    ranked : bool
+        Whether all parts see scores of the ranks of columns.
+    answer : Classes or Numbers
+    metric : MetricRequest
+    trials : ClassTrials or NumberTrials
+        Judge how many of many rows teach the metric.
+    n_landmarks : int or None
+        Of many rows; None for as many as earn it.
+    seed : int
+        Draws the folds.
+    """
+
+    parts: Sequence[Part]
+    rank_part: Part | None
+    ranked: bool
+    answer: AnyAnswer
+    metric: MetricRequest
+    trials: Trials
+    n_landmarks: int | None
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -154,29 +194,54 @@ def learn_metric(
     return obtain_metric(request, given, trials, AskedVotes())
 
 
-def fit_by_folds(
-    parts: Sequence[Part],
-    given: GivenRows,
-    answer: AnyAnswer,
-    request: MetricRequest,
-    *,
-    ranked: bool,
-    seed: int,
-) -> SumFit:
-    """Fit the parts to rows in memory, and weigh them by folds.
+def fit_few(request: SumRequest, given: GivenRows) -> SumFit:
+    """Fit the sum to rows in memory by folds.
 
-    If `ranked`, all parts see scores of the ranks of columns.
+    If the ranks of columns are clearly better than the columns, all parts are fitted to ranks.
     """
+    if request.rank_part is None:
+        return fit_by_folds(request, given)
+    found = fit_by_folds(with_rank_part(request), given)
+    if ranks_win(found.held_out):
+        return fit_by_folds(replace(request, rank_part=None, ranked=True), given)
+    return found
+
+
+def with_rank_part(request: SumRequest) -> SumRequest:
+    """Return the request with the kernel of ranks behind that of columns."""
+    parts: list[Part] = []
+    for part in request.parts:
+        parts.append(part)
+        if part.name == "columns" and request.rank_part is not None:
+            parts.append(request.rank_part)
+    return replace(request, parts=parts, rank_part=None)
+
+
+def ranks_win(held_out: HeldOut | None) -> bool:
+    """Say whether the kernel of ranks alone is clearly better than that of columns alone."""
+    if held_out is None:
+        return False
+    losses = {
+        name: held_out.answer.losses(held_out.best_multiple(name), held_out.truth)
+        for name in ("columns", "ranks")
+    }
+    gain, error = samples.gain_of(losses["columns"], losses["ranks"], held_out.shares)
+    return gain > CLEARLY * error
+
+
+def fit_by_folds(request: SumRequest, given: GivenRows) -> SumFit:
+    """Fit the parts to rows in memory, and weigh them by folds."""
+    parts, answer = request.parts, request.answer
     ranks = None
-    if ranked:
+    if request.ranked:
         ranks = NormalScores.of(cast(Floats, given.X), given.weights)
         given = given.mapped(ranks.transform)
-    obtained = learn_metric(parts, request, given)
+    obtained = learn_metric(parts, request.metric, given)
     counts, counted = count_rows(given)
     rows = FitRows(counts, answer, counted)
     fitted = {part.name: part.fit(rows, obtained.metric) for part in parts}
     settings = {name: part.settings for name, part in fitted.items()}
-    held_out = predict_folds(parts, rows, request, settings, seed)
+    held_out = predict_folds(request, rows, settings)
     if held_out is not None:
         return weighed(parts, fitted, obtained, held_out, ranks)
     n = len(rows.places.X)
@@ -185,25 +250,18 @@ def fit_by_folds(
     name = " + ".join(part.name for part in parts)
     selection = Selection(name, reason, max(numbers, default=0))
     weights = start_weights(answer, parts).tolist()
-    names = [part.name for part in parts]
-    found = Sum(answer, fitted, dict(zip(names, weights, strict=True)), ranks)
+    found = Sum(answer, fitted, dict(zip(fitted, weights, strict=True)), ranks)
     return SumFit(found, obtained, selection, None)
 
 
-def predict_folds(
-    parts: Sequence[Part],
-    rows: FitRows,
-    request: MetricRequest,
-    settings: dict[str, Any],
-    seed: int,
-) -> HeldOut | None:
+def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) -> HeldOut | None:
     """Predict held-out rows, fold by fold; None where no fold has what it needs to learn."""
-    answer = cast(AnyAnswer, rows.answer)
-    quiet = replace(request, callback=None, verbose=False)
+    parts, answer = request.parts, request.answer
+    quiet = replace(request.metric, callback=None, verbose=False)
     trials: dict[str, list[dict[Any, Floats]]] = {part.name: [] for part in parts}
     held: list[GivenRows] = []
     spreads: list[Floats] = []
-    for train, out in folds.split_given(rows.given, rows.counted, seed):
+    for train, out in folds.split_given(rows.given, rows.counted, request.seed):
         if train.classes is not None:  # a row of a class that the others lack judges nothing
             known = np.unique(train.target)
             out = out.take(np.flatnonzero(np.isin(out.target, known) & (len(known) > 1)))
@@ -289,22 +347,15 @@ def weighed(
     return SumFit(Sum(held_out.answer, kept, weights, ranks), obtained, selection, held_out)
 
 
-def fit_many(
-    parts: Sequence[Part],
-    given: GivenRows,
-    answer: AnyAnswer,
-    request: MetricRequest,
-    trials: Trials,
-    *,
-    ranked: bool,
-    n_landmarks: int | None,
-    seed: int,
-) -> SumFit:
+def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     """Fit the parts to many rows, in memory or on a cluster, and weigh them by held-out ones."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(request.seed)
     given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
+    if request.rank_part is not None:
+        request = with_ranks_of_sample(request, given.draw(EXACT_PLACES, 1, rng))
+    parts, answer = request.parts, request.answer
     ranks = None
-    if ranked:
+    if request.ranked:
         some = given.draw(RANK_ROWS, 1, rng)
         ranks = NormalScores.of(cast(Floats, some.X), some.weights)
         given = mapped_rows(ranks.transform, given)
@@ -315,7 +366,7 @@ def fit_many(
     weights[held] = 0.0
     rest = replace(given, weights=weights)
     held_out = given.take(held)
-    obtained = learn_metric(parts, request, rest, trials)
+    obtained = learn_metric(parts, request.metric, rest, request.trials)
     pool = rest.draw(VOTING_ROWS, 1, rng)
     sample = pool.draw(EXACT_PLACES, 1, rng)
     places = pool_rows(sample, answer.targets(sample.target), False)
@@ -325,7 +376,7 @@ def fit_many(
     machines: dict[str, FittedPart] = {}
     for part in parts:
         if isinstance(part, KernelPart):
-            fitted, scores = part.fit_many(rows, obtained.metric, n_landmarks, rng)
+            fitted, scores = part.fit_many(rows, obtained.metric, request.n_landmarks, rng)
             machines[part.name] = fitted
             said[part.name] = {fitted.settings: scores}
         else:
@@ -337,6 +388,15 @@ def fit_many(
         part.name: machines.get(part.name) or part.fit(whole, obtained.metric) for part in parts
     }
     return weighed(parts, fitted_parts, obtained, found, ranks)
+
+
+def with_ranks_of_sample(request: SumRequest, sample: GivenRows) -> SumRequest:
+    """Return the request with ranks for all parts, if they win on a sample, or for one part."""
+    columns = [part for part in request.parts if part.name == "columns"]
+    found = fit_by_folds(with_rank_part(replace(request, parts=columns)), sample)
+    if ranks_win(found.held_out):
+        return replace(request, rank_part=None, ranked=True)
+    return with_rank_part(request)
 
 
 def likelihood_of(parts: dict[str, FittedPart]) -> float:
