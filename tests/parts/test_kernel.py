@@ -7,7 +7,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.learning.rows import GivenRows
+from cayleyklein.learning.rows import GivenRows, place_order
 from cayleyklein.parts import distances, landmarks, ridge
 from cayleyklein.parts.distances import (
     ColumnDistance,
@@ -15,7 +15,7 @@ from cayleyklein.parts.distances import (
     metric_distance,
     slope_weights,
 )
-from cayleyklein.parts.places import TargetPlaces, count_rows, place_order, pool_rows
+from cayleyklein.parts.places import TargetPlaces, count_rows, pool_rows
 from cayleyklein.parts.ridge import Spectrum, Tuning, fit_machine
 
 BALL = {K: CurvedMetric.euclidean(3, curvature=K) for K in (-1.0, -0.2, 0.0, 0.5, 4.0)}

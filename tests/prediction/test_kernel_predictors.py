@@ -232,7 +232,7 @@ def test_models_are_pickled_without_their_factors(model):
     model.explain(X[0])  # computes factors of all rows
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert "_root" not in vars(again._sum.parts["columns"].machine)
+    assert "_root" not in vars(again._sum.parts["columns"])
 
 
 # -- numbers ------------------------------------------------------------------------
@@ -295,7 +295,7 @@ def few_are_many(monkeypatch):
 def test_landmarks_do_about_as_well(monkeypatch):
     A, a = make_classification(1500, 8, n_informative=5, n_redundant=0, random_state=1)
     many = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
-    assert max(len(many._sum.parts[name].machine.rows) for name in ("metric", "columns")) <= 300
+    assert max(len(many._sum.parts[name].rows) for name in ("metric", "columns")) <= 300
     monkeypatch.setattr(folds, "FOLDS_UP_TO", 2500)
     exact = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
     assert many.score(A[600:], a[600:]) > exact.score(A[600:], a[600:]) - 0.04
@@ -318,7 +318,7 @@ def test_many_rows_of_numbers_and_heavy_tails():
 def test_the_number_of_landmarks_can_be_given():
     A, a = nested(400)
     model = CurvedKernelClassifier("metric", geometry="flat", n_landmarks=40, random_state=0)
-    assert len(model.fit(A, a)._sum.parts["metric"].machine.rows) in (20, 40)
+    assert len(model.fit(A, a)._sum.parts["metric"].rows) in (20, 40)
 
 
 def test_what_repeats_is_sure():

@@ -15,26 +15,10 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein.learning.rows import GivenRows, distinct_rows
+from cayleyklein.learning.rows import GivenRows, distinct_rows, place_order
 from cayleyklein.neighbors.search import Ranked
 
 MOST_COPIES = 100  # mean number of rows that weights may stand for
-
-
-def place_order(X: Floats) -> Ints:
-    """Return an order of distinct rows that depends on their values only.
-
-    Rows are sorted by one column after the other, and columns by where their mean lies between
-    their least and their largest value. So neither the order of the columns nor their units nor the
-    order of the rows matters, but for columns that agree in this to nine digits: they keep their
-    order.
-    """
-    ascending = np.sort(X, axis=0)  # the mean is then rounded alike, whatever the order of rows
-    low, high = ascending[0], ascending[-1]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        middle = np.round((ascending.mean(axis=0) - low) / (high - low), 9)
-    columns = np.argsort(middle, kind="stable")
-    return np.lexsort(X[:, columns[::-1]].T)
 
 
 class Places(NamedTuple):

@@ -20,6 +20,7 @@ from scipy.spatial.distance import squareform
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.neighbors.euclidean import even_rows
+from cayleyklein.parts.base import Queries, on_blocks
 from cayleyklein.parts.places import TargetPlaces
 
 GAMMAS = (0.1, 0.3, 1.0, 3.0)  # γ that are tried, times the median distance between rows
@@ -78,7 +79,7 @@ class Tuning(NamedTuple):
 
 @dataclass(frozen=True)
 class KernelMachine:
-    """A fitted function f(x) = Σᵢ αᵢ exp(-γ d(x, xᵢ)) + offset, one for each target."""
+    """A fitted part: f(x) = Σᵢ αᵢ exp(-γ d(x, xᵢ)) + offset, one for each target."""
 
     distance: Distance
     gamma: float  # one over a distance
@@ -94,7 +95,25 @@ class KernelMachine:
     def gram(self, X: Floats) -> Floats:
         return gram_of(self.distance(X, self.rows), self.gamma)
 
-    def scores(self, X: Floats) -> Floats:
+    @property
+    def settings(self) -> Tuning:
+        """γ, times the median distance, and λ."""
+        return self.tuning
+
+    def with_settings(self, settings: Any) -> Self:
+        """Return the machine, which has chosen by leaving rows out."""
+        return self
+
+    def trials(self, X: Floats) -> dict[Any, Floats]:
+        """Return the scores (m, t) of rows X; held-out rows choose nothing."""
+        return {self.tuning: self.scores_in_memory(X)}
+
+    def scores(self, X: Queries) -> Any:
+        """Return f (m, t) at rows X."""
+        return on_blocks(self.scores_in_memory, X, len(self.offset))
+
+    def scores_in_memory(self, X: Floats) -> Floats:
+        """Return f (m, t) at rows X in memory."""
 
         def summed(gram: Floats) -> Floats:
             return np.asarray(gram @ self.coefficients)
@@ -118,6 +137,14 @@ class KernelMachine:
             return np.asarray(solution.T)
 
         return self._by_blocks(X, solved_for)
+
+    def row_effects(self, x: Floats) -> tuple[Ints, Floats]:
+        """Return numbers of fitted rows (p,), and what each adds to the scores (p, t) of a row x.
+
+        A machine is linear in the targets of the fitted rows: what each adds is exact.
+        """
+        moved = self.influences(x[None])[0]
+        return self.numbers, moved[:, None] * self.targets
 
     @cached_property
     def _root(self) -> Floats:

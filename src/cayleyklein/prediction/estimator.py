@@ -1,6 +1,7 @@
 """What all predictors share: reading rows, judging, and where their metric comes from."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, cast
 
@@ -21,7 +22,7 @@ from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import dask_shards, search
-from cayleyklein.prediction import answers, rehearsal
+from cayleyklein.prediction import rehearsal
 from cayleyklein.prediction.metric import MetricRequest
 
 LEARNING = ("subsample", "random_state", "callback", "verbose")  # parameters that the learner gets
@@ -72,7 +73,7 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
             block_rows=dask_shards.LEAST_ROWS,
             reset=reset,
         )
-        return answers.with_class_weights(given, getattr(self, "class_weight", None))
+        return with_class_weights(given, getattr(self, "class_weight", None))
 
     def _check_where_the_metric_comes_from(self) -> None:
         if isinstance(self.learner, type):
@@ -177,3 +178,28 @@ class NumberPredictor(Predicting, RegressorMixin):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def with_class_weights(given: GivenRows, class_weight: Any) -> GivenRows:
+    """Multiply the weights of rows by those of their classes: a dict, "balanced", or None.
+
+    "balanced" gives each class the same total weight. Classes that a dict lacks have the weight 1.
+    """
+    if class_weight is None:
+        return given
+    assert given.classes is not None
+    mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
+    if isinstance(class_weight, str):
+        factors = np.divide(mass.sum() / len(mass), mass, np.ones_like(mass), where=mass > 0)
+    else:
+        known = given.classes.tolist()
+        if unknown := [name for name in class_weight if name not in known]:
+            raise InvalidInputError(
+                f"class_weight has classes that are not in y, {unknown}; y has {known}."
+            )
+        factors = np.array([class_weight.get(name, 1.0) for name in known], dtype=float)
+        if not (np.isfinite(factors).all() and (factors >= 0).all() and factors @ mass > 0):
+            raise InvalidInputError(
+                f"class_weight must hold finite numbers ≥ 0, not all 0; got {class_weight!r}."
+            )
+    return replace(given, weights=given.weights * factors[given.target])

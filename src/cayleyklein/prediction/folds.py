@@ -5,7 +5,7 @@ evidence (`places.count_rows`), rows are held out one by one: what a table of a 
 repeats, new rows will repeat.
 
 Rows are dealt by class, and neither the names of the classes nor the order of rows and columns
-matter: places are taken in the order of `places.place_order`, and classes in the order in which
+matter: places are taken in the order of `rows.place_order`, and classes in the order in which
 they appear there.
 """
 
@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows
-from cayleyklein.parts.places import place_order, places_and_pairs
+from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows, place_order
+from cayleyklein.parts.places import places_and_pairs
 
 # Folds, and the places beyond which one held-out part is enough: the metric learned from the other
 # rows is then the one that is kept.

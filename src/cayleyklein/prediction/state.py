@@ -10,7 +10,6 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance, metric_distance
-from cayleyklein.parts.kernel import FittedKernel
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.ridge import Distance, KernelMachine, Tuning
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
@@ -27,9 +26,9 @@ def kernel_state(model: KernelEstimator) -> dict[str, Any]:
     """Return what a model has learned, but for its rows, targets, weights and metric."""
     found = model._sum
     machines = {
-        name: machine_state(part.machine)
+        name: machine_state(part)
         for name, part in found.parts.items()
-        if isinstance(part, FittedKernel)
+        if isinstance(part, KernelMachine)
     }
     return {
         "weights": dict(model.part_weights_),
@@ -65,7 +64,7 @@ def restore_kernel(
     for name in PARTS:
         if name in state["machines"]:
             X = cast(Floats, seen.X)
-            parts[name] = FittedKernel(restored_machine(state["machines"][name], X, metric))
+            parts[name] = restored_machine(state["machines"][name], X, metric)
         elif name in k:
             part = PARTS[name](PartOptions(n_jobs=model.n_jobs))
             parts[name] = part.fit(rows, metric, k[name])

@@ -25,9 +25,10 @@ from cayleyklein.parts.base import (
     mapped_rows,
 )
 from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
-from cayleyklein.parts.kernel import FittedKernel, KernelPart
+from cayleyklein.parts.kernel import KernelPart
 from cayleyklein.parts.landmarks import ManyRows
 from cayleyklein.parts.places import count_rows, pool_rows
+from cayleyklein.parts.ridge import KernelMachine
 from cayleyklein.prediction import folds
 from cayleyklein.prediction.answers import AnyAnswer
 from cayleyklein.prediction.metric import MetricRequest, Obtained, obtain_metric
@@ -401,5 +402,5 @@ def with_ranks_of_sample(request: SumRequest, sample: GivenRows) -> SumRequest:
 
 def likelihood_of(parts: dict[str, FittedPart]) -> float:
     """Return the log marginal likelihood of the first kernel machine; NaN without one."""
-    machines = [part.machine for part in parts.values() if isinstance(part, FittedKernel)]
+    machines = [part for part in parts.values() if isinstance(part, KernelMachine)]
     return machines[0].log_likelihood if machines else np.nan
