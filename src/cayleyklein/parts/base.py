@@ -5,6 +5,7 @@ see `prediction/sums.py`. To add a part, write one module with a `Part` and its 
 name it in `parts/registry.py`.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -56,41 +57,49 @@ class FitRows:
 
 
 class FittedPart(Protocol):
-    """A part that is fitted to rows."""
+    """A part that is fitted to rows. A class that inherits from it has to define `scores` only."""
 
     @property
     def settings(self) -> Any:
         """What the part has chosen, or was told; it fits another part alike."""
+        return None
 
+    @abstractmethod
     def scores(self, X: Queries) -> Any:
         """Return the scores (m, t) of rows X; of rows on a cluster a lazy Dask array."""
 
     def trials(self, X: Floats) -> dict[Any, Floats]:
         """Return the scores (m, t) of rows X for each setting that held-out rows choose between."""
+        return {self.settings: self.scores(X)}
 
     def with_settings(self, settings: Any) -> "FittedPart":
         """Return the part with one of the settings of `trials`."""
+        return self
 
     def variances(self, X: Floats) -> Floats | None:
         """Return the variances (m,) of new targets, in units of the noise; None if not known."""
+        return None
 
     def row_effects(self, x: Floats) -> tuple[Ints, Floats] | None:
         """Return numbers of fitted rows (p,), and what each adds to the scores (p, t) of a row x.
 
         None if the part cannot say.
         """
+        return None
 
 
 class Part(Protocol):
     """One voice in the sum."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """The name of the part in `parts=` and `part_weights_`."""
 
     @property
     def needs_metric(self) -> bool:
         """Whether the part needs a learned metric; none is learned for parts that do not."""
+        return False
 
     @property
     def leads(self) -> bool:
@@ -98,7 +107,9 @@ class Part(Protocol):
 
         Weights are drawn to those with which parts start: other parts start with 0, if any leads.
         """
+        return False
 
+    @abstractmethod
     def fit(self, rows: FitRows, metric: Metric | None, settings: Any = None) -> FittedPart:
         """Fit the part; choose settings by leaving rows out, unless they are given."""
 

@@ -20,7 +20,7 @@ from scipy.spatial.distance import squareform
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.neighbors.euclidean import even_rows
-from cayleyklein.parts.base import Queries, on_blocks
+from cayleyklein.parts.base import FittedPart, Queries, on_blocks
 from cayleyklein.parts.places import TargetPlaces
 
 GAMMAS = (0.1, 0.3, 1.0, 3.0)  # γ that are tried, times the median distance between rows
@@ -78,7 +78,7 @@ class Tuning(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KernelMachine:
+class KernelMachine(FittedPart):
     """A fitted part: f(x) = Σᵢ αᵢ exp(-γ d(x, xᵢ)) + offset, one for each target."""
 
     distance: Distance
@@ -100,19 +100,11 @@ class KernelMachine:
         """γ, times the median distance, and λ."""
         return self.tuning
 
-    def with_settings(self, settings: Any) -> Self:
-        """Return the machine, which has chosen by leaving rows out."""
-        return self
-
-    def trials(self, X: Floats) -> dict[Any, Floats]:
-        """Return the scores (m, t) of rows X; held-out rows choose nothing."""
-        return {self.tuning: self.scores_in_memory(X)}
-
     def scores(self, X: Queries) -> Any:
         """Return f (m, t) at rows X."""
-        return on_blocks(self.scores_in_memory, X, len(self.offset))
+        return on_blocks(self._scores_in_memory, X, len(self.offset))
 
-    def scores_in_memory(self, X: Floats) -> Floats:
+    def _scores_in_memory(self, X: Floats) -> Floats:
         """Return f (m, t) at rows X in memory."""
 
         def summed(gram: Floats) -> Floats:

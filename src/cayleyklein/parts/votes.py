@@ -30,7 +30,7 @@ from cayleyklein.parts.ballots import (
     few_neighbors,
     nearest_of,
 )
-from cayleyklein.parts.base import Answer, FitRows, Queries
+from cayleyklein.parts.base import Answer, FitRows, FittedPart, Queries
 from cayleyklein.parts.places import LeftOut, Places
 from cayleyklein.parts.scales import LocalScales
 
@@ -38,7 +38,7 @@ MOST_MEASURED = 4  # rows over those wanted, up to which measuring all is quicke
 
 
 @dataclass(frozen=True)
-class FittedVotes:
+class FittedVotes(FittedPart):
     """Fitted rows, which vote.
 
     Attributes
@@ -87,14 +87,6 @@ class FittedVotes:
         """Return the scores (m, t) of rows X by each number of neighbours that is tried."""
         answer = cast(Answer, self.answer)
         return {k: answer.of_votes(said) for k, said in self._by_number(X)}
-
-    def variances(self, X: Floats) -> None:
-        """Return None: votes do not say how sure they are."""
-        return
-
-    def row_effects(self, x: Floats) -> None:
-        """Return None: the scores of classes are no sums over the rows that vote."""
-        return
 
     def answers(self, X: Queries | None, k: int, *, best: bool = False) -> Any:
         """Return class probabilities or mean targets (m, t) by the votes of the k nearest places.

@@ -12,6 +12,7 @@ from cayleyklein.parts.base import FitRows, FittedPart
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance, metric_distance
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.ridge import Distance, KernelMachine, Tuning
+from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
 from cayleyklein.prediction.metric import Obtained
@@ -25,6 +26,9 @@ ERRORS = ("_errors", "_error_shares", "_judged")
 def kernel_state(model: KernelEstimator) -> dict[str, Any]:
     """Return what a model has learned, but for its rows, targets, weights and metric."""
     found = model._sum
+    for name, part in found.parts.items():
+        if not isinstance(part, KernelMachine | FittedVotes):
+            raise InvalidInputError(f"The part {name!r} cannot be saved in a model.")
     machines = {
         name: machine_state(part)
         for name, part in found.parts.items()
