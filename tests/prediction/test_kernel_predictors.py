@@ -315,6 +315,17 @@ def test_many_rows_of_numbers_and_heavy_tails():
 
 
 @pytest.mark.usefixtures("few_are_many")
+@pytest.mark.parametrize("geometry", ["auto", "mixed"])
+def test_the_metric_of_many_rows_is_learned_from_a_sample(geometry):
+    A, a = nested(400)
+    A[7] *= 30.0  # a heavy tail, so that ranks are looked at
+    model = CurvedKernelClassifier(geometry=geometry, random_state=0).fit(A[:320], a[:320])
+    assert set(model.part_weights_) <= {"metric", "columns", "neighbors", "plain"}
+    assert model.metric_.geometry == ("mixed" if geometry == "mixed" else "product")
+    assert model.score(A[320:], a[320:]) > 0.6
+
+
+@pytest.mark.usefixtures("few_are_many")
 def test_the_number_of_landmarks_can_be_given():
     A, a = nested(400)
     model = CurvedKernelClassifier("metric", geometry="flat", n_landmarks=40, random_state=0)

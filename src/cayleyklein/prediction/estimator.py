@@ -96,13 +96,13 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
                     f"Got {name}={value!r}."
                 )
 
-    def _metric_request(self, random_state: Any) -> MetricRequest:
+    def _metric_request(self, random_state: Any, geometry: str) -> MetricRequest:
         """Return what the parameters ask of the metric."""
         return MetricRequest(
             metric=self.metric,
             learner=self.learner,
             learner_kind=self._learner_kind,
-            geometry=self.geometry,
+            geometry=geometry,
             subsample=self.subsample,
             random_state=random_state,
             callback=self.callback,

@@ -111,14 +111,16 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
                 'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
             )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        n_places = int((given.weights > 0).sum())
         if isinstance(given.X, RowBlocks):
+            n_places = int((given.weights > 0).sum())
             rng = np.random.default_rng(seed)
             some = cast(Floats, given.draw(distances.EXACT_PLACES, 1, rng).X)
         else:
             refuse_huge(given.X, "X")
             some = given.X[Places.pooled(given.X, given.weights).rows]
             n_places = len(some)
+            if n_places > folds.FOLDS_UP_TO:
+                some = some[euclidean.even_rows(n_places, distances.EXACT_PLACES)]
         adds_ranks = (
             self.columns == "auto"
             and self.metric is None
@@ -131,7 +133,9 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             rank_part=self._make_parts(("ranks",))[0] if adds_ranks else None,
             ranked=self.columns == "ranks",
             answer=answer_of(given, n_places),
-            metric=self._metric_request(seed),
+            metric=self._metric_request(
+                seed, "product" if self.geometry == "auto" else self.geometry
+            ),
             trials=self._trials,
             n_landmarks=None if isinstance(self.n_landmarks, str) else self.n_landmarks,
             seed=seed,

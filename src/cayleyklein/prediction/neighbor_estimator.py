@@ -54,7 +54,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
             obtained = Obtained(CurvedMetric.euclidean(given.n_columns))
         else:
             numbers = NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),)
-            request = self._metric_request(self.random_state)
+            request = self._metric_request(self.random_state, self.geometry)
             asked = AskedVotes(numbers, self.weights)
             obtained = obtain_metric(request, given, self._trials, asked)
         self.learner_ = obtained.learner

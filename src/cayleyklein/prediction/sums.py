@@ -349,11 +349,15 @@ def weighed(
 
 
 def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
-    """Fit the parts to many rows, in memory or on a cluster, and weigh them by held-out ones."""
+    """Fit the parts to many rows, in memory or on a cluster, and weigh them by held-out ones.
+
+    A sample says whether all parts are fitted to ranks of columns.
+    """
     rng = np.random.default_rng(request.seed)
     given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
     if request.rank_part is not None:
-        request = with_ranks_of_sample(request, given.draw(EXACT_PLACES, 1, rng))
+        ranked = ranks_win_on(request, given.draw(EXACT_PLACES, 1, rng))
+        request = replace(request, rank_part=None, ranked=ranked)
     parts, answer = request.parts, request.answer
     ranks = None
     if request.ranked:
@@ -391,13 +395,11 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     return weighed(parts, fitted_parts, obtained, found, ranks)
 
 
-def with_ranks_of_sample(request: SumRequest, sample: GivenRows) -> SumRequest:
-    """Return the request with ranks for all parts, if they win on a sample, or for one part."""
+def ranks_win_on(request: SumRequest, sample: GivenRows) -> bool:
+    """Say whether the kernel of ranks is clearly better than that of columns on a sample."""
     columns = [part for part in request.parts if part.name == "columns"]
     found = fit_by_folds(with_rank_part(replace(request, parts=columns)), sample)
-    if ranks_win(found.held_out):
-        return replace(request, rank_part=None, ranked=True)
-    return with_rank_part(request)
+    return ranks_win(found.held_out)
 
 
 def likelihood_of(parts: dict[str, FittedPart]) -> float:
