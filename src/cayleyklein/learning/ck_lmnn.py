@@ -55,7 +55,7 @@ default="precision"
         "auto" is 2. In G₋ rows must be inside -1/κ² < 0; "auto" is where the farthest row has the
         place that κ = 2 gives it in D.
     learning_rate : float or "auto", default="auto"
-        γ of the first step. "auto" moves the images Lx̃ of the rows by a tenth of their size: the
+        γ of the first step. "auto" moves the images Lx̃ of the rows by 3 % of their size: the
         paper says that the best γ is not known beforehand.
     impostor_interval : int, default=10
         Iterations after which the impostors are searched again; the paper says 10 to 20.
