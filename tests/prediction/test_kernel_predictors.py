@@ -394,9 +394,11 @@ def test_bad_rows_are_refused():
 @pytest.mark.parametrize("columns", ["standardised", "ranks", "auto"])
 def test_what_was_learned_survives_as_plain_arrays(columns):
     A, a = make_friedman1(120, random_state=0)
+    A[5, 3] = 30.0  # a heavy tail adds the part of ranks
     labels = np.where(a > np.median(a), "high", "low")
     for kind, y in ((CurvedKernelClassifier, labels), (CurvedKernelRegressor, a)):
         one = kind(geometry="flat", columns=columns, random_state=0).fit(A[:100], y[:100])
+        assert ("ranks" in one._sum.parts) == (columns == "auto")
         two = kind(random_state=0)
         restore_kernel(two, kernel_state(one), one._given, one.metric_)
         np.testing.assert_allclose(two._sum.total(A), one._sum.total(A), atol=1e-10)
