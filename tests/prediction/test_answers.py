@@ -93,3 +93,22 @@ def test_neighbours_are_chosen_by_leaving_each_row_out():
     found = best_left_out(rows, Parameters(np.eye(1), np.zeros(1), 0.0))
     assert found == NEIGHBORS[int(np.argmin(losses))]
     assert 0 < int(np.argmin(losses)) < len(NEIGHBORS) - 1
+
+
+def test_where_weights_start(labels):
+    classes, numbers = labels[0], Numbers(np.zeros(1), np.ones(1))
+    for answer, leading in ((classes, 1.5), (numbers, 0.5)):
+        assert answer.start_weight(True, 2, 4) == leading
+        assert answer.start_weight(False, 2, 4) == 0.0
+        assert answer.start_weight(False, 0, 4) == 0.25
+
+
+def test_what_is_said_of_a_sum(labels):
+    answer, scores, truth = labels
+    shares = np.full(60, 1 / 60)
+    said = answer.named(scores[0], truth, shares)
+    shown = answer.says(scores[0])[np.arange(60), truth]
+    assert said["log loss"] == pytest.approx(-np.log(shown).mean())
+    assert said["accuracy"] == pytest.approx(np.mean(scores[0].argmax(axis=1) == truth))
+    numbers, Y = Numbers(np.zeros(2), np.ones(2)), np.ones((60, 2))
+    assert numbers.named(Y + np.array([0.5, 0.1]), Y, shares)["R²"] == pytest.approx(1 - 0.13)

@@ -64,3 +64,21 @@ def test_classes_are_dealt_in_the_order_in_which_they_appear():
     first, _ = folds.deal(labels, np.random.default_rng(5))
     second, _ = folds.deal(renamed, np.random.default_rng(5))
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_rows_without_weight_are_nowhere(counted):
+    X, y, weights = table()
+    weights[::4] = 0.0
+    given = GivenRows(X, y, weights, 2, np.arange(3))
+    seen = {key for key, weight in totals(given).items() if weight > 0}
+    for train, out in folds.split_given(given, counted, 0):
+        assert min(train.weights.min(), out.weights.min()) > 0
+        assert set(totals(train)) | set(totals(out)) == seen
+
+
+def test_folds_are_as_large_as_can_be():
+    for sizes in ([4, 4, 4], [1, 1, 1], [5, 2, 8]):
+        part, n_held_out = folds.deal(np.repeat([0, 1, 2], sizes), np.random.default_rng(0))
+        assert n_held_out == 3
+        assert np.bincount(part).tolist() == [sum(sizes) // 3] * 3
