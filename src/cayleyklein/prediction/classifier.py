@@ -12,7 +12,7 @@ from cayleyklein._estimators import encode_classes, is_dask, restore_on_error
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
 from cayleyklein.parts import ballots
 from cayleyklein.prediction.estimator import LabelPredictor
@@ -125,7 +125,7 @@ default="auto"
         *,
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
+        metric: Metric | None = None,
         weights: ballots.Weights = "local",
         class_weight: dict[Any, float] | str | None = None,
         subsample: int | float | str | None = "auto",
@@ -335,7 +335,7 @@ default="auto"
         *,
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
+        metric: Metric | None = None,
         columns: str = "auto",
         gamma: float | None = None,
         ridge: float | None = None,

@@ -13,7 +13,7 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_real, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
 from cayleyklein.parts import ballots
 from cayleyklein.prediction.answers import Numbers
@@ -112,7 +112,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         *,
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
+        metric: Metric | None = None,
         weights: ballots.Weights = "linear",
         subsample: int | float | str | None = "auto",
         algorithm: algorithms.Algorithm = "auto",
