@@ -7,6 +7,7 @@ of the hyperbolic one corrected), γ/2 and 1.01γ. Whole fits must agree with it
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein import (
     CayleyKleinLMNN,
@@ -112,7 +113,8 @@ class Reference:
                 self.n_halved += 1
             self.L = self.L - rate * gradient
             self.rates.append(rate)
-            rate *= 1.01
+            if self.D is not None and self.D[0] < 0:
+                rate *= 1.01
         if n_steps % self.interval == 0:
             impostors = self.impostors(self.L)
         self.losses.append(self.loss_and_gradient(self.L, impostors)[0])
@@ -167,6 +169,25 @@ def test_steps_that_leave_the_domain_are_halved(rate, interval, seed):
     how = {"learning_rate": rate, "impostor_interval": interval, "max_iter": 22, "tol": 0}
     learner = CayleyKleinLMNN("hyperbolic", **how).fit(rows, y)
     assert_same_fit(learner, reference, rows)
+
+
+@pytest.mark.parametrize("geometry", ["flat", "elliptic"])
+def test_only_a_hyperbolic_rate_changes(geometry):
+    """L moves by a multiple of its gradient that stays: the first steps of two fits agree."""
+    rows, y = blobs()
+    one = CayleyKleinLMNN(geometry, max_iter=1, tol=0).fit(rows, y)
+    (rate,) = one.learning_rate_
+    start = printed_start(geometry, rows, precision_factor(rows))
+    reference = Reference(rows, y, *start).run(15, rate)
+    assert reference.rates == [rate] * 15
+    assert_same_fit(CayleyKleinLMNN(geometry, max_iter=15, tol=0).fit(rows, y), reference, rows)
+
+
+def test_a_descent_that_diverges_says_so_and_leaves_a_metric():
+    with pytest.warns(ConvergenceWarning, match="diverged: .* learning_rate smaller than 1"):
+        learner = CayleyKleinLMNN("flat", learning_rate=1.0).fit(WINE, CULTIVARS)
+    assert np.isfinite(learner.loss_history_[0]).all()
+    assert np.isfinite(learner.metric_.matrix).all()
 
 
 def test_the_number_of_targets_the_push_and_the_margin():
@@ -354,6 +375,10 @@ def test_alpha_is_tuned_for_the_votes_that_were_asked_for():
         ({"geometry": "elliptic", "init": np.eye(3)}, "init is for 3 columns"),
         ({"geometry": "elliptic", "init": np.eye(4)[:2]}, "full rank"),
         ({"geometry": "hyperbolic", "init": 10 * np.eye(4)}, "outside the domain"),
+        ({"geometry": "Mahalanobis"}, 'is geometry="flat"'),
+        ({"geometry": "hyperbolic", "kappa": -1.0}, "without its sign"),
+        ({"geometry": "flat", "kappa": 2.0}, "has no κ"),
+        ({"geometry": "elliptic", "alpha": 0.5}, 'for "mixed"'),
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"impostor_interval": 0}, "impostor_interval"),
         ({"domain": "all"}, "domain"),

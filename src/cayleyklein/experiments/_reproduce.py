@@ -281,7 +281,7 @@ def reproduce(
     output: str | Path | None = None,
     *,
     tables: Iterable[str] = tuple(PAPER_TABLES),
-    datasets: Iterable[str] | None = None,
+    datasets: str | Iterable[str] | None = None,
     protocol: Protocol = QUICK,
     methods: Sequence[str] = REPRODUCED,
     n_jobs: int | None = None,
@@ -296,9 +296,9 @@ def reproduce(
         None keeps none.
     tables : sequence of str, default=("exp", "targets", "mixed")
         "targets" is "exp" with k read as the number of target neighbours, and votes of 3.
-    datasets : sequence of str, optional
-        Some of "wine", "vowel", "balance", "pima" and "sonar", which is in the table "mixed" only;
-        all of them by default.
+    datasets : str or sequence of str, optional
+        One or some of "wine", "vowel", "balance", "pima" and "sonar", which is in the table
+        "mixed" only; all of them by default.
     protocol : Protocol, default=QUICK
         ``FULL`` is the paper's.
     methods : sequence of str, default=REPRODUCED
@@ -320,7 +320,7 @@ def reproduce(
     known = tuple(dict.fromkeys(cell.dataset for cell in PAPER_CELLS))
     wanted = None
     if datasets is not None:
-        wanted = list(as_texts(datasets, "datasets"))
+        wanted = [datasets] if isinstance(datasets, str) else list(as_texts(datasets, "datasets"))
         for name in wanted:
             if name not in known:
                 raise InvalidInputError(

@@ -5,9 +5,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein import _estimators
+from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import descent, learner, lmnn, paper
 from cayleyklein.learning.rows import GivenRows, TrainingRows
@@ -55,8 +57,10 @@ default="precision"
         "auto" is 2. In G₋ rows must be inside -1/κ² < 0; "auto" is where the farthest row has the
         place that κ = 2 gives it in D.
     learning_rate : float or "auto", default="auto"
-        γ of the first step. "auto" moves the images Lx̃ of the rows by 3 % of their size: the
-        paper says that the best γ is not known beforehand.
+        γ of the first step. "auto" moves the images Lx̃ of the rows by a tenth of their size: the
+        paper says that the best γ is not known beforehand. Hyperbolic fits halve γ when a row
+        leaves the domain and let it grow by 1 % otherwise; the paper has no such rule for the
+        others, whose γ stays.
     impostor_interval : int, default=10
         Iterations after which the impostors are searched again; the paper says 10 to 20.
     max_iter : int or "auto", default="auto"
@@ -93,6 +97,8 @@ default="precision"
     components_ : ndarray of shape (n_rows, d)
         The factors L of the parts, one below the other; for a FormMetric the first d columns of
         its factor.
+    learning_rate_ : list of float
+        γ of the first step of each part.
     n_iter_ : int
         Iterations of all parts.
     loss_history_ : list of list of float
@@ -174,7 +180,21 @@ default="precision"
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
+        if str(self.geometry).lower() == "mahalanobis":
+            raise InvalidInputError('Mahalanobis-LMNN is geometry="flat".')
+        if isinstance(self.kappa, int | float) and self.kappa < 0:
+            raise InvalidInputError(
+                f"Got kappa={self.kappa!r}: κ is given without its sign, which the geometry has."
+            )
         _estimators.check_parameters(self)
+        if self.geometry != "mixed" and not isinstance(self.alpha, str):
+            raise InvalidInputError(
+                f'Got alpha={self.alpha!r} with geometry={self.geometry!r}; α is for "mixed".'
+            )
+        if self.geometry == "flat" and not isinstance(self.kappa, str):
+            raise InvalidInputError(
+                f'Got kappa={self.kappa!r} with geometry="flat", which has no κ; drop it.'
+            )
         if not isinstance(self.init, str):
             if self.geometry == "mixed":
                 raise InvalidInputError(
@@ -236,6 +256,30 @@ default="precision"
             rows, self._recipe(self.geometry), self._given_start(rows), self._report()
         )
         return fit.metric, (fit,)
+
+    def _keep(self, metric: Metric, fits: Any) -> None:
+        self.learning_rate_ = [fit.learning_rate for fit in fits]
+        super()._keep(metric, fits)
+
+    def _warn_if_unfinished(self, fits: Any) -> None:
+        for fit in fits:
+            (losses,) = fit.losses
+            first, last, least = losses[0], losses[-1], min(losses)
+            if fit.diverged or last > first:
+                warn_caller(
+                    f"The descent diverged: the loss was {first:.6g} at the start and {last:.6g} "
+                    f"after {len(losses) - 1} iterations. Take a learning_rate smaller than "
+                    f"{fit.learning_rate:.3g}, fewer iterations, or standardize=True.",
+                    ConvergenceWarning,
+                )
+            elif self.max_iter != "auto" and not (fit.converged or fit.stopped):
+                what = "still changes"
+                if last > 1.01 * least:
+                    what = f"rose, from {least:.6g} at iteration {int(np.argmin(losses))}"
+                warn_caller(
+                    f"The loss {what} after max_iter={self.max_iter} iterations: {last:.6g} now.",
+                    ConvergenceWarning,
+                )
 
     def _learn_mixed(self, rows: TrainingRows, rng: np.random.Generator) -> descent.Mixing:
         report = self._report()

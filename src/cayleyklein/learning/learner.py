@@ -242,6 +242,9 @@ class MetricLearner(
         self.components_ = np.vstack([part.factor[:, : part.dimension] for part in parts])
         self.n_iter_ = max(1, sum(fit.n_iter for fit in fits))
         self.loss_history_ = [losses for fit in fits for losses in fit.losses]
+        self._warn_if_unfinished(fits)
+
+    def _warn_if_unfinished(self, fits: descent.Fits) -> None:
         if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in fits):
             checks.warn_caller(
                 f"The loss still falls after max_iter={self.max_iter} iterations a pass: "

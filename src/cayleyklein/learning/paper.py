@@ -8,7 +8,8 @@ metric is LᵀL with L of shape (d, d). Then
 2. every so many iterations, the impostors are searched: all rows of other classes that violate a
    margin by the metric so far;
 3. L ← L - γ ∂ε/∂L, the loss ε taken over these impostors;
-4. if a row has left the domain, back to before the step, and γ ← γ/2; otherwise γ ← 1.01 γ.
+4. hyperbolic only: if a row has left the domain, back to before the step, and γ ← γ/2; otherwise
+   γ ← 1.01 γ.
 
 The last iterate is the result. The corrections that are followed: the sign of the hyperbolic
 gradient, and the step, which moves L and not ε.
@@ -34,12 +35,12 @@ from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Para
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric, FormMetric
 
-HALVED, GROWN = 0.5, 1.01  # factors of γ, as printed
+HALVED, GROWN = 0.5, 1.01  # factors of γ of a hyperbolic descent, as printed
 MOST_HALVINGS = 60  # before giving up: the step is then 1e-18 of what it was
-# Share of their size by which the first step moves the images Lx̃ of all rows. Of 0.003, 0.01, 0.03,
-# 0.1 and 0.3 the larger ones have less loss after 200 iterations on the paper's data sets, raw and
-# standardised; with 0.1 four of ten flat fits of raw balance diverge, with 0.03 none.
-FIRST_MOVE = 0.03
+# Share of their size by which the first step moves the images Lx̃ of all rows. Of 0.03, 0.1, 0.3 and
+# 1 the larger ones have less loss after 200 iterations on the paper's data sets, raw and
+# standardised; with 0.3 flat fits swing about the minimum, with 1 they diverge, with 0.1 neither.
+FIRST_MOVE = 0.1
 # Lorentz factor from which the centre of a domain is so close to its boundary that the ellipsoid is
 # kept as a form: turning it into (L, μ) would lose half of the digits.
 FARTHEST_CENTER = 1e8
@@ -70,6 +71,8 @@ class PaperFit(NamedTuple):
     losses: list[list[float]]
     converged: bool
     stopped: bool
+    learning_rate: float  # γ of the first step
+    diverged: bool
 
     @property
     def n_iter(self) -> int:
@@ -137,6 +140,7 @@ class Form:
         image = X @ self.matrix.T
         return image[:, :-1], image[:, -1]
 
+    @np.errstate(over="ignore", invalid="ignore")
     def place(self) -> LiftedRows:
         """Place the rows at z = y/(√c w), where |K| = 1."""
         y, w = self.images()
@@ -231,9 +235,13 @@ def learn(
     objective = pose(columns, recipe)
     losses: list[float] = []
     impostors = np.empty((0, 0), dtype=np.int64)
-    gamma = recipe.learning_rate
+    gamma, before = recipe.learning_rate, form
+    first, diverged = gamma or 0.0, False
     converged, stopped, halved = False, False, False
     for iteration in range(recipe.max_iter + 1):
+        if not form.place().inside:  # an overflow
+            form, diverged = before, True
+            break
         fresh = iteration % recipe.impostor_interval == 0
         if fresh:
             impostors = objective.impostors(form.place())
@@ -241,6 +249,9 @@ def learn(
         if not fresh and stands(losses, loss, gradient, recipe.tol):  # and with new impostors?
             impostors = objective.impostors(form.place())
             loss, gradient, n_active = evaluated(objective, form, impostors)
+        if not np.isfinite(loss) or not np.isfinite(gradient).all():
+            form, diverged = before, True  # the last one whose loss is known
+            break
         converged = stands(losses, loss, gradient, recipe.tol)
         losses.append(loss)
         if report is not None:
@@ -250,14 +261,15 @@ def learn(
         if stopped or converged or iteration == recipe.max_iter:
             break
         if gamma is None:
-            gamma = first_rate(form, gradient)
+            first = gamma = first_rate(form, gradient)
         n_halved, following = step_inside(form, gamma * gradient, recipe.domain)
         if following is None:
             break
-        form, halved = following, n_halved > 0
-        gamma *= GROWN * HALVED**n_halved
+        before, form, halved = form, following, n_halved > 0
+        if recipe.geometry == "hyperbolic":
+            gamma *= GROWN * HALVED**n_halved
     # a loss that stands after a halved step is at the wall of the domain, and at no minimum
-    return PaperFit(form.metric(), [losses], converged and not halved, stopped)
+    return PaperFit(form.metric(), [losses], converged and not halved, stopped, first, diverged)
 
 
 def pose(columns: Columns, recipe: PaperRecipe) -> LargeMargin:
@@ -283,6 +295,7 @@ def pose(columns: Columns, recipe: PaperRecipe) -> LargeMargin:
     )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def evaluated(objective: LargeMargin, form: Form, impostors: Ints) -> tuple[float, Floats, int]:
     """Return the loss over the impostors, ∂ε/∂L, and the number of violated triplets."""
     placed = form.place()
@@ -297,7 +310,7 @@ def stands(losses: list[float], loss: float, gradient: Floats, tol: float) -> bo
 
 
 def first_rate(form: Form, gradient: Floats) -> float:
-    """Return the γ of which the first step moves the images of the rows by three per cent.
+    """Return the γ of which the first step moves the images of the rows by a tenth of their size.
 
     The paper says that the optimal rate is not known beforehand, and not where it starts. Sizes of
     images, unlike those of L, do not depend on the units and the origin of the columns.
@@ -308,6 +321,7 @@ def first_rate(form: Form, gradient: Floats) -> float:
     return FIRST_MOVE * float(np.linalg.norm(X @ form.matrix.T)) / move if move else 1.0
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def step_inside(form: Form, step: Floats, domain: str) -> tuple[int, Form | None]:
     """Return how often a step is halved before it stays inside, and where it ends, or None."""
     for n_halved in range(MOST_HALVINGS):

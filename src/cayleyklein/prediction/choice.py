@@ -16,6 +16,7 @@ from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.learning.samples import Stage, best_losses, gain_of
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.neighbors import space
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.parts.ballots import NEIGHBORS
 from cayleyklein.prediction import folds
@@ -147,15 +148,17 @@ def choose_alpha(
     split = folds.split_training(rows, rng)
     for train, held_out in split:
         mixing = learner._learn_mixed(train, rng)
-        places = train.as_given[train.points[0]]
-        some = places[even_rows(len(places), SCALE_PLACES)]
-        there = held_out.as_given
-        to_places = [part.pairwise(there, places, outside="inf") for part in mixing.parts]
-        among = [part.pairwise(places, some) for part in mixing.parts if asked.are_local]
+        # queries outside the hyperbolic domain are placed just inside, as when predicting
+        chords = space.ChordSpace(mixing.metric(0.5))
+        places = chords.place(train.as_given[train.points[0]])
+        queries = chords.place(held_out.as_given)
+        some = places.take(even_rows(len(places.v), SCALE_PLACES))
+        to_places = tables_of(chords, queries, places)
+        among = tables_of(chords, places, some) if asked.are_local else None
         for share in choice.shares:
             alpha = choice.alpha(share, mixing)
             table = mixed_table(alpha, to_places)
-            near = mixed_table(alpha, among) if among else None
+            near = None if among is None else mixed_table(alpha, among)
             found = trials.scores(asked.by_distance(train, held_out, table, near), held_out)
             scores.setdefault(choice.name(share), []).append(found)
     weights = [held_out.weights for _, held_out in split]
@@ -171,10 +174,17 @@ def choose_alpha(
     return Chosen(mixing.metric(alpha), mixing.fits, selection, len(rows))
 
 
+def tables_of(
+    chords: space.ChordSpace, queries: space.ChordRows, rows: space.ChordRows
+) -> list[Floats]:
+    """Return the distances of queries to rows in each part of a sum."""
+    placed = zip(chords.terms, queries.x, rows.x, strict=True)
+    return [np.asarray(term.metric.pairwise(x, y)) for term, x, y in placed]
+
+
 def mixed_table(alpha: float, tables: list[Floats]) -> Floats:
-    """Return α d_E + (1 - α) d_H, of which one part may be infinite and have no weight."""
-    parts = zip((alpha, 1 - alpha), tables, strict=True)
-    return np.asarray(sum(weight * table for weight, table in parts if weight))
+    """Return α d_E + (1 - α) d_H."""
+    return np.asarray(alpha * tables[0] + (1 - alpha) * tables[1])
 
 
 def choose_candidate(
