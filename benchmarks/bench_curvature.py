@@ -1,15 +1,20 @@
-"""Check the intervals of estimate_curvature by simulation, and say which real tables are curved.
+"""Count how often verdicts of estimate_curvature are right, and how often intervals hold K.
 
-Rows are uniform in a ball, moved to mean 0 and scaled to R = 1, the distance of the farthest from
-the mean. Numbers are a Gaussian process with covariance exp(-d_K/R), plus noise of variance 0.05;
-two labels say which of these are above the median, and four which of four processes is largest.
-Dissimilarities are d_K with independent normal errors of a tenth of the mean distance. Every draw
-has rows of its own. "covered" is the share of draws whose 95 % interval holds the K they were drawn
-with, "flat rejected" that with p ≤ 0.05: an error at K = 0, power elsewhere.
+``verdicts`` draws targets whose curvature is known (``_truths.py``) and counts verdicts, with
+95 % intervals of the shares (Clopper and Pearson). ``maps`` does so for dissimilarities.
 
-    python benchmarks/bench_curvature.py                         # about 45 minutes
+The other parts check the interval of K under the model that it assumes. Rows are uniform in a ball,
+moved to mean 0 and scaled to R = 1, the distance of the farthest from the mean. Numbers are a
+Gaussian process with covariance exp(-d_K/R), plus noise of variance 0.05; two labels say which of
+these are above the median, and four which of four processes is largest. Dissimilarities are d_K
+with independent normal errors of a tenth of the mean distance. Every draw has rows of its own.
+"covered" is the share of draws whose 95 % interval holds the K they were drawn with, "0 outside"
+that with an interval without 0.
+
+    python benchmarks/bench_curvature.py                         # about two hours
+    python benchmarks/bench_curvature.py verdicts --rows 300 --draws 2
     python benchmarks/bench_curvature.py numbers --rows 100 --draws 30
-    python benchmarks/bench_curvature.py power shape real
+    python benchmarks/bench_curvature.py real --sets bundled --tables FOLDER
 """
 
 from __future__ import annotations
@@ -17,16 +22,21 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
+from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
+import _peers
 import _sets
+import _truths
 from cayleyklein import CurvedLMNN, CurvedMetric, CurvedMLKR, estimate_curvature
+from cayleyklein.curvature.estimate import judge_rows
 
 NOISE, ERROR = 0.05, 0.1
 CURVATURES, DIMENSIONS = (-0.9, 0.0, 2.0), (2, 5)
-HEAD = "| K·R² | d | n | draws | covered | flat rejected | median K | CPU s |\n" + "|---" * 8 + "|"
+HEAD = "| K·R² | d | n | draws | covered | 0 outside | median K | CPU s |\n" + "|---" * 8 + "|"
 
 
 def draw_rows(n, d, rng):
@@ -39,6 +49,104 @@ def draw_rows(n, d, rng):
 def draw_process(D, count, rng):
     root = np.linalg.cholesky(np.exp(-D) + 1e-10 * np.eye(len(D)))
     return root @ rng.normal(size=(len(D), count)) + NOISE**0.5 * rng.normal(size=(len(D), count))
+
+
+WORDS = (
+    "curved",
+    "curved in these coordinates",
+    "no evidence",
+    "too few rows, or nothing predicts y",
+)
+
+
+def share(k, n):
+    """Return a share and its 95 % interval as text."""
+    low = stats.beta.ppf(0.025, k, n - k + 1) if k else 0.0
+    high = stats.beta.ppf(0.975, k + 1, n - k) if k < n else 1.0
+    return f"{k} of {n} ({100 * low:.1f} to {100 * high:.1f} %)"
+
+
+def judged(truth, n, d, seed):
+    """Return the verdict on a draw."""
+    rng = np.random.default_rng([seed, n, d, sum(map(ord, truth.__name__))])
+    X, y = truth(n, d, rng)
+    return judge_rows(X, y, "auto", n, np.random.RandomState(seed))[2]
+
+
+def count(truths, rows, dimensions, seeds, sign=0):
+    """Print how often each verdict is given to each truth; return all counts.
+
+    With a sign, claims of the other sign are counted as wrong.
+    """
+    total = {}
+    print("| truth | n | d | " + " | ".join((*WORDS, "wrong sign", "CPU s")) + " |")
+    print("|---" * 9 + "|")
+    for n in rows:
+        for truth in truths:
+            for d in dimensions:
+                start, found = time.process_time(), [0] * 5
+                for seed in seeds(n):
+                    verdict = judged(truth, n, d, seed)
+                    at = WORDS.index(verdict.word)
+                    found[4 if sign and at < 2 and verdict.sign != sign else at] += 1
+                seconds = (time.process_time() - start) / len(seeds(n))
+                total[truth.__name__, n, d] = np.array(found)
+                shown = " | ".join(map(str, found))
+                print(f"| {truth.__name__} | {n} | {d} | {shown} | {seconds:.2f} |", flush=True)
+    return total
+
+
+FIRST = 2000  # seed; smaller ones chose the thresholds
+
+
+def level(rows, draws):
+    """Count verdicts on flat truths."""
+    for title, truths in (
+        ("flat truths", _truths.FLAT + _truths.TURNED),
+        ("chosen later", _truths.FRESH_FLAT),
+    ):
+        print(f"\n{title}")
+        summary(count(truths, rows, (2, 4, 8), lambda n: range(FIRST, FIRST + draws)))
+
+
+def found(rows, draws):
+    """Count verdicts on curved truths."""
+    for title, truths, sign in (
+        ("elliptic truths", _truths.ELLIPTIC, 1),
+        ("hyperbolic truths", _truths.HYPERBOLIC, -1),
+    ):
+        print(f"\n{title}")
+        count(truths, rows, (2, 4), lambda n: range(FIRST, FIRST + draws), sign)
+
+
+def by_rows(draws):
+    """Count verdicts on the curved truths of the documentation's picture, by number of rows."""
+    print("\nhow many rows it takes")
+    for truths, sign in (
+        ([_truths.cap_process], 1),
+        ([_truths.hyperbolic_process, _truths.wide_hyperbolic_process], -1),
+    ):
+        count(
+            truths,
+            (60, 100, 200, 300, 500, 1000),
+            (2, 4),
+            lambda n: range(FIRST, FIRST + draws),
+            sign,
+        )
+
+
+def summary(total):
+    """Print shares over all draws, by number of rows, and of the truths that are called so most."""
+    for n in sorted({key[1] for key in total}):
+        counts = sum(found for key, found in total.items() if key[1] == n)
+        strong, either, draws = counts[0], counts[:2].sum(), counts.sum()
+        print(f"{n} rows: curved {share(strong, draws)}; in either strength {share(either, draws)}")
+    names = {key[0] for key in total}
+    by_name = {name: sum(f for key, f in total.items() if key[0] == name) for name in names}
+    for what, last in (("curved", 1), ("in either strength", 2)):
+        most = sorted(by_name, key=lambda name: -by_name[name][:last].sum())[:3]
+        told = [f"{m} {by_name[m][:last].sum()} of {by_name[m].sum()}" for m in most]
+        print(f"{what}, most: {'; '.join(told)}")
 
 
 def estimate(kind, K, d, n, seed, **options):
@@ -73,7 +181,7 @@ def show(kind, K, d, n, draws, first=0, **options):
     else:
         pairs = [(e.interval, K) for e in found]
     covered = np.mean([low <= true <= high for (low, high), true in pairs])
-    rejected = np.mean([e.p_value <= 0.05 for e in found])
+    rejected = np.mean([not e.interval[0] <= 0 <= e.interval[1] for e in found])
     middle = np.median([e.curvature for e in found])
     print(
         f"| {K:g} | {d} | {n} | {draws} | {covered:.3f} | {rejected:.3f} | {middle:.2f} "
@@ -123,41 +231,113 @@ def shapes(draws):
                 show(kind, K, 2, 200, draws, shape=shape, n_grid=9)
 
 
+def maps(draws):
+    """Count verdicts on dissimilarities of flat, curved and other spaces."""
+    for title, truths in (("flat or neither", _truths.FLAT_MAPS), ("curved", _truths.CURVED_MAPS)):
+        print(f"\ndissimilarities, {title}")
+        print(
+            "| truth | n | elliptic | hyperbolic | no evidence | 0 outside | CPU s |\n"
+            + "|---" * 7
+            + "|"
+        )
+        for truth in truths:
+            start, results = time.process_time(), []
+            for seed in range(FIRST, FIRST + draws):
+                D = truth(60, np.random.default_rng(seed))
+                given = {"dissimilarity": "precomputed", "random_state": seed, "n_grid": 9}
+                results.append(estimate_curvature(D, **given))
+            seconds = (time.process_time() - start) / draws
+            shown = [
+                sum(e.geometry == g for e in results) for g in ("elliptic", "hyperbolic", "flat")
+            ]
+            shown.append(sum(not e.interval[0] <= 0 <= e.interval[1] for e in results))
+            print(
+                f"| {truth.__name__} | 60 | {' | '.join(map(str, shown))} | {seconds:.2f} |",
+                flush=True,
+            )
+
+
+GAMFIT = """
+import gamfit, pandas as pd
+found = []
+for X, y in zip(data["X"], data["y"]):
+    X = X / abs(X).max() / 2
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y.astype(float)})
+    try:
+        told = gamfit.fit(table, "y ~ curv(a, b)").curvature(table)[0]
+        found.append((told["kappa_hat"], told["flatness_p_value"]))
+    except Exception:  # the search for K did not converge
+        found.append((float("nan"), float("nan")))
+result["found"] = np.array(found)
+"""
+
+
+def gamfit(draws, n=200):
+    """Print how often gamfit rejects flatness at 5 %, and the verdict on the same draws."""
+    print(
+        f"\ngamfit, {n} rows in the plane: flatness rejected at 5 %; curved in either strength here"
+    )
+    truths = _truths.linear, _truths.smooth_function, _truths.rough_process, _truths.plane
+    for truth in (*truths, _truths.hyperbolic_in_poincare):
+        given, ours = [], 0
+        for seed in range(FIRST, FIRST + draws):
+            given.append(truth(n, 2, np.random.default_rng([seed, n])))
+            verdict = judge_rows(*given[-1], "auto", n, np.random.RandomState(seed))[2]
+            ours += verdict.geometry != "flat"
+        X, y = (np.array(each) for each in zip(*given, strict=True))
+        K, p = _peers.run("gamfit", GAMFIT, X=X, y=y)["found"].T
+        done = np.isfinite(p)
+        claims = f"{(p[done] <= 0.05).sum()} of {done.sum()}, median K {np.median(K[done]):.2g}"
+        print(f"{truth.__name__}: gamfit {claims}; here {ours} of {draws}", flush=True)
+
+
 def few_rows(draws):
     print(f"\nfew rows: numbers\n{HEAD}")
     for K in CURVATURES:
         show("numbers", K, 2, 30, draws, n_grid=9)
 
 
-def real(rows):
-    """Print the verdict for every bundled table and every table of KEEL, columns standardised."""
-    found = _sets.bundled() | _sets.keel()
-    print("\nreal tables; accuracy of each row by the others, at K = 0 and at the K found")
-    print("| table | n | d | classes | verdict | K | interval | bend | flat | curved |")
-    print("|---" * 10 + "|")
-    verdicts, gains = [], []
-    for name, (X, y) in found.items():
-        X = StandardScaler().fit_transform(X)
-        X = X[:, X.std(axis=0) > 0]
-        e = estimate_curvature(X, y.astype(str), max_samples=rows, random_state=0)
-        at, flat = (int(np.argmin(np.abs(e.profile.curvature - K))) for K in (e.curvature, 0.0))
-        scores = e.profile.score[flat], e.profile.score[at]
-        verdicts.append(e.verdict.partition(", p")[0])
-        gains.append(scores[1] - scores[0])
-        low, high = e.interval
+def standardised(X):
+    X = StandardScaler().fit_transform(X)
+    return X[:, X.std(axis=0) > 0]
+
+
+def real_tables(sets, folder):
+    """Return the tables asked for: bundled ones, those of KEEL, and those of a folder."""
+    found = _sets.bundled() if "bundled" in sets else {}
+    found |= _sets.keel() if "keel" in sets else {}
+    return found | (_sets.tables(folder) if folder else {})
+
+
+def real(rows, tables):
+    """Print the verdict for tables, columns standardised, and for two halves of each."""
+    print(f"\nreal tables, at most {rows} rows, and each of two halves")
+    print("| table | n | d | classes | verdict | rival | nats in place, of all | halves | bend |")
+    print("|---" * 9 + "|")
+    agree, counts = 0, dict.fromkeys(WORDS, 0)
+    for name, (X, y) in tables.items():
+        X, y = standardised(X), y.astype(str)
+        e = estimate_curvature(X, y, max_samples=rows, n_grid=9, random_state=0)
+        order = np.random.default_rng(0).permutation(len(X))
+        halves = []
+        for some in (order[::2], order[1::2]):
+            verdict = judge_rows(X[some], y[some], "auto", rows, np.random.RandomState(0))[2]
+            halves.append(verdict.word)
+        agree += halves[0] == halves[1]
+        counts[e.verdict] += 1
+        nats = f"{e.margins.in_place.nats:.1f}, {e.margins.rescaled.nats:.1f}"
         print(
-            f"| {name} | {e.n_rows} | {X.shape[1]} | {len(set(y.tolist()))} | {e.verdict} "
-            f"| {e.curvature:.3g} | {low:.3g} to {high:.3g} | {e.bend:.2g} "
-            f"| {scores[0]:.3f} | {scores[1]:.3f} |",
+            f"| {name} | {e.n_rows} | {X.shape[1]} | {len(set(y.tolist()))} | {e.headline} "
+            f"| {e.rival} | {nats} | {'; '.join(halves)} | {e.bend:.2g} |",
             flush=True,
         )
     print()
-    for verdict in sorted(set(verdicts)):
-        some = [gain for gain, one in zip(gains, verdicts, strict=True) if one == verdict]
-        print(f"{verdict}: {len(some)} of {len(found)} tables, accuracy {np.mean(some):+.4f} at K")
+    for word, k in counts.items():
+        print(f"{word}: {share(k, len(tables))}")
+    print(f"halves agree: {share(agree, len(tables))}")
 
 
-def gain(rows, splits=2):
+def gain(rows, tables, splits=2):
     """Print what curvature adds to kernel machines on test rows, by the verdict of training rows.
 
     "One kernel" is the machine in the metric alone, "sum" the default; flat is the product of
@@ -168,13 +348,13 @@ def gain(rows, splits=2):
     by_verdict = {}
     print(f"\nkernel machines, {rows} rows: verdict, and accuracy and log loss over flat")
     print("| table | split | verdict | one kernel | sum |\n" + "|---" * 5 + "|")
-    for name, (X, y) in (_sets.bundled() | _sets.keel()).items():
+    for name, (X, y) in tables.items():
         for seed in range(splits):
             known, labels, *_ = _sets.split(X, y, rows, seed)
-            known = StandardScaler().fit_transform(known)
-            known = known[:, known.std(axis=0) > 0]
-            found = estimate_curvature(known, labels.astype(str), random_state=0, n_grid=9)
-            verdict = found.verdict.partition(", p")[0]
+            found = estimate_curvature(
+                standardised(known), labels.astype(str), random_state=0, n_grid=9
+            )
+            verdict = found.headline
             gains = []
             for how in SETTINGS.values():
                 flat, curved = (
@@ -184,7 +364,7 @@ def gain(rows, splits=2):
                 gains += [*(curved - flat)]
             by_verdict.setdefault(verdict, []).append(gains)
             one, both = ("{:+.4f} {:+.4f}".format(*pair) for pair in (gains[:2], gains[2:]))
-            print(f"| {name} | {seed} | {found.verdict} | {one} | {both} |", flush=True)
+            print(f"| {name} | {seed} | {verdict} | {one} | {both} |", flush=True)
     for verdict, gains in sorted(by_verdict.items()):
         mean, error = np.mean(gains, axis=0), np.std(gains, axis=0) / np.sqrt(len(gains))
         shown = ", ".join(f"{m:+.4f} ± {e:.4f}" for m, e in zip(mean, error, strict=True))
@@ -194,15 +374,40 @@ def gain(rows, splits=2):
 def main():
     """Print the tables asked for."""
     parser = argparse.ArgumentParser()
-    known = ["numbers", "labels", "dissimilarities", "four", "time", "real", "gain", "power"]
+    known = [
+        "verdicts",
+        "rows",
+        "maps",
+        "numbers",
+        "labels",
+        "dissimilarities",
+        "four",
+        "time",
+        "real",
+        "gain",
+        "power",
+    ]
     known += ["shape", "few"]
     parser.add_argument("parts", nargs="*", default=known)
     parser.add_argument("--rows", nargs="+", type=int, default=[100, 300])
     parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--most", type=int, default=300, help="rows of a real table")
+    parser.add_argument("--sets", nargs="*", default=["bundled", "keel"])
+    parser.add_argument("--tables", type=Path, help="a folder of further tables")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     for part in given.parts:
-        if part in ("numbers", "labels"):
+        if part in ("level", "verdicts"):
+            level(given.rows, given.draws)
+        if part in ("found", "verdicts"):
+            found(given.rows, given.draws)
+        elif part == "rows":
+            by_rows(given.draws)
+        elif part == "gamfit":
+            gamfit(given.draws)
+        elif part == "maps":
+            maps(given.draws)
+        elif part in ("numbers", "labels"):
             coverage(part, given.rows, given.draws)
         elif part == "time":
             cpu_time()
@@ -217,9 +422,9 @@ def main():
         elif part == "shape":
             shapes(given.draws // 4)
         elif part == "real":
-            real(300)
+            real(given.most, real_tables(given.sets, given.tables))
         elif part == "gain":
-            gain(300)
+            gain(300, real_tables(given.sets, given.tables))
 
 
 if __name__ == "__main__":

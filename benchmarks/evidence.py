@@ -49,7 +49,9 @@ RUNS = {
     "explorer": "benchmarks/bench_explorer.py",
     "mds": "benchmarks/bench_mds.py",
     "svm": "benchmarks/bench_svm.py",
-    "curvature": "benchmarks/bench_curvature.py",
+    "curvature": "benchmarks/bench_curvature.py numbers labels dissimilarities four time power"
+    " shape few",
+    "verdicts": "benchmarks/bench_curvature.py verdicts rows maps gamfit real gain --draws 6",
     "meshes": "benchmarks/bench_meshes.py",
     "curved": "examples/plot_truly_curved.py",
     "weak": "benchmarks/bench_weak.py --seeds 2",
@@ -252,7 +254,7 @@ def main() -> None:
     PAGE.write_text(page_of(found), "utf-8")
     import _figure  # beside this script
 
-    both = [(OUTPUTS / f"{name}.txt").read_text("utf-8") for name in ("classifiers", "curvature")]
+    both = [(OUTPUTS / f"{name}.txt").read_text("utf-8") for name in ("classifiers", "verdicts")]
     _figure.draw(*both, ROOT / "docs" / "_static" / "curvature-adds.svg")
     for claim in found:
         if not claim.holds:

@@ -4,7 +4,7 @@ Is the gain real?
 
 One split says little, and a random split may flatter. Two checks before you believe that one
 method is better than another: compare on the same splits, and split as the model will be used. And
-a third before you believe that rows are curved: ask for an interval.
+a third before you believe that rows are curved: ask their flat rivals.
 """
 
 # %%
@@ -80,14 +80,14 @@ figure.legend(loc="outside lower center", ncols=2, frameon=False)
 # gains on known speakers is gone on new ones.
 
 # %%
-# **Is the curvature real?** :func:`~cayleyklein.estimate_curvature` says which curvatures the
-# labels support, in half a second. Put your own rows and labels (or numbers) in place of these.
-# Columns are standardised here, since distances add them up.
+# **Is the curvature real?** :func:`~cayleyklein.estimate_curvature` asks flat models whether they
+# can say the same, in two seconds. Put your own rows and labels (or numbers) in place of these.
 #
 # A scale tips by weight times distance: what counts of a row is its direction from a corner rather
-# than its place, and on a small sphere there are only directions. For diabetes among the Pima, 300
-# rows exclude no curvature at all. The dashed line is the accuracy of each row predicted from the
-# others: it hardly moves, so that a real curvature need not be a useful one.
+# than its place. One process takes that for a small sphere, and its interval of K excludes 0. But a
+# flat space in which some directions count more predicts better: no evidence of curvature. For
+# diabetes among the Pima, 300 rows exclude no K at all. The dashed line is the accuracy of each
+# row predicted from the others: it hardly moves with K.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for ax, (name, load) in zip(
@@ -96,7 +96,7 @@ for ax, (name, load) in zip(
     X, y = load(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     found = estimate_curvature(X, y.astype(str), max_samples=300, random_state=0)
-    print(f"{name}: {found}")
+    print(f"{name}: {found.sentence}")
     CurvatureDisplay.from_estimate(found).plot(ax)
-    ax.set_title(f"{name}: {found.verdict}")
+    ax.set_title(f"{name}: {found.headline}")
 plt.show()

@@ -18,19 +18,18 @@ def same(found, expected, factor=1.0, rtol=2e-2):
     np.testing.assert_allclose(found.curvature * factor, expected.curvature, rtol=rtol, atol=1e-2)
     ends = np.multiply(found.interval, factor), expected.interval
     np.testing.assert_allclose(*ends, rtol=rtol, atol=1e-2)
-    assert found.p_value == pytest.approx(expected.p_value, rel=rtol)
     assert found.open_ends == expected.open_ends
+    assert found.verdict == expected.verdict
 
 
 @pytest.mark.parametrize("y", [Y, LABELS > 0, LABELS], ids=["numbers", "two labels", "three"])
-def test_profile_interval_and_p_value_belong_together(y):
-    found = estimate_curvature(X, y)
+def test_profile_and_interval_belong_together(y):
+    found = estimate_curvature(X, y, random_state=0)
     K, value, score = found.profile
     assert (np.diff(K) > 0).all()
     assert K[value.argmax()] == found.curvature
     assert found.interval[0] <= found.curvature <= found.interval[1]
     fall = 2 * (value.max() - value)
-    assert found.p_value == pytest.approx(stats.chi2.sf(fall[K == 0][0], 1))
     limit = stats.chi2.ppf(0.95, 1)
     inside = (found.interval[0] <= K) & (found.interval[1] >= K)
     assert (fall[~inside] > limit - 0.05).all()
@@ -44,14 +43,16 @@ def test_profile_interval_and_p_value_belong_together(y):
 
 @pytest.mark.parametrize("y", [Y, LABELS > 0], ids=["numbers", "labels"])
 def test_units_rotations_order_and_names_do_not_matter(y):
-    expected = estimate_curvature(X, y)
-    same(estimate_curvature(10 * X + 3, y), expected, factor=100)
+    expected = estimate_curvature(X, y, random_state=0)
+    same(estimate_curvature(10 * X + 3, y, random_state=0), expected, factor=100)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
-    same(estimate_curvature(X @ turn, y), expected)
+    same(estimate_curvature(X @ turn, y, random_state=0), expected)
     order = np.random.default_rng(1).permutation(len(X))
-    same(estimate_curvature(X[order], y[order]), expected)
+    shuffled = estimate_curvature(X[order], y[order], random_state=0)
+    same(shuffled, expected)
+    assert shuffled.margins == expected.margins
     again = np.where(y, "yes", "no") if y.dtype == bool else 5 - 3 * y
-    same(estimate_curvature(X, again), expected)
+    same(estimate_curvature(X, again, random_state=0), expected)
 
 
 def test_metric_has_the_curvature_and_contains_the_rows():
@@ -115,40 +116,38 @@ def test_scales_of_columns_are_no_unit_of_the_curvature():
     np.testing.assert_allclose(found.bend_interval, expected.bend_interval, rtol=2e-2, atol=1e-2)
 
 
-def test_flat_draws_are_not_rejected_and_their_intervals_hold_zero():
-    p_values = []
+def test_intervals_of_flat_draws_hold_zero():
     for seed in range(6):
         rows = draws.rows(80, 2, seed)
-        found = estimate_curvature(rows, draws.numbers(rows, 0.0, seed))
-        p_values.append(found.p_value)
-        assert (found.p_value > 0.05) == (found.interval[0] < 0 < found.interval[1])
-    assert min(p_values) > 0.05
-    assert "flat cannot be excluded, p = " in found.verdict
+        found = estimate_curvature(rows, draws.numbers(rows, 0.0, seed), random_state=0)
+        assert found.interval[0] < 0 < found.interval[1]
+        assert found.geometry == "flat"
 
 
-@pytest.mark.parametrize(("K", "side"), [(-0.99, "hyperbolic"), (20.0, "elliptic")])
-def test_curved_draws_are_found(K, side):
+@pytest.mark.parametrize("K", [-0.99, 20.0])
+def test_intervals_of_curved_draws_hold_their_curvature(K):
     rows = draws.rows(150, 2, 3)
-    found = estimate_curvature(rows, draws.numbers(rows, K, 3, noise=0.05))
-    assert found.verdict.startswith(f"curved, {side}, p ")
+    found = estimate_curvature(rows, draws.numbers(rows, K, 3, noise=0.05), random_state=0)
     assert found.interval[0] <= K <= found.interval[1]
+    assert not found.interval[0] < 0 < found.interval[1]
     labels = draws.numbers(rows, K, 5, noise=0.05) > 0
-    found = estimate_curvature(rows, labels)
+    found = estimate_curvature(rows, labels, random_state=0)
     assert found.interval[0] <= K <= found.interval[1]
 
 
 def test_targets_that_say_nothing_leave_both_ends_open():
     noise = np.random.default_rng(2).normal(size=len(X))
-    found = estimate_curvature(X, noise)
+    found = estimate_curvature(X, noise, shape="isotropic", random_state=0)
     assert found.open_ends == (True, True)
-    assert found.verdict == "too few rows to tell"
+    assert found.verdict == "too few rows, or nothing predicts y"
     assert found.interval == (pytest.approx(-1.0), np.inf)
-    assert "too few rows to tell" in repr(found)
+    assert found.verdict in repr(found)
 
 
 def test_long_tables_are_sampled():
     found = estimate_curvature(np.tile(X, (3, 1)), np.tile(Y, 3), max_samples=60, random_state=0)
     assert found.n_rows == 60
+    assert found.metric.dimension == 2
 
 
 @pytest.mark.parametrize("K", [-0.9, 0.0, 2.0])
@@ -158,7 +157,7 @@ def test_maps_of_dissimilarities(K):
     given = {"dissimilarity": "precomputed", "random_state": 0}
     found = estimate_curvature(D, **given)
     assert found.interval[0] <= K <= found.interval[1]
-    assert (found.p_value < 0.05) == (K != 0)
+    assert (found.interval[0] < 0 < found.interval[1]) == (K == 0)
     same(estimate_curvature(3 * D, **given), found, factor=9)
     D[3, 5] = D[5, 3] = np.nan
     assert estimate_curvature(D, **given).curvature == pytest.approx(found.curvature, abs=0.3)

@@ -220,16 +220,19 @@ def curvature(
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="Labels or numbers.")],
     task: _console.TaskOption = "auto",
     shape: Annotated[
-        Literal["isotropic", "diagonal"], Option(help="Column scales: equal, or learned.")
-    ] = "isotropic",
-    rows: Annotated[int, Option(min=2, help="Most rows, drawn at random.")] = 500,
+        Literal["auto", "isotropic", "diagonal"],
+        Option(help="Columns: as they fit best, equally wide, or with scales found for every K."),
+    ] = "auto",
+    rows: Annotated[int, Option(min=2, help="Most rows, drawn at random.")] = 1000,
     drop: _console.DropOption = None, picture: _console.PictureOption = None,
     seed: _console.SeedOption = 0,
 ) -> None:  # fmt: skip
-    """Estimate how curved the rows of a table are, with a 95 % interval.
+    """Say whether the rows of a table are curved, as the target sees them.
 
-    Columns are encoded as by `fit`, and standardised. K has their unit; the bend, K times the mean
-    square distance from the mean, has none.
+    Curved means that no flat model predicts the target as well. Columns are encoded as by `fit`,
+    and standardised. The interval of K assumes that the target is one kind of random process; the
+    verdict does not rest on it. The bend, K times the mean square distance from the mean, has no
+    unit.
     """
     from sklearn.preprocessing import StandardScaler
 
@@ -247,8 +250,14 @@ def curvature(
         from cayleyklein.plotting import CurvatureDisplay
 
         _console.save_figure(CurvatureDisplay.from_estimate(found).plot().figure_, picture)
-    values: dict[str, Any] = {"verdict": found.verdict, "p_value": found.p_value}
-    lines = [found.verdict]
+    values: dict[str, Any] = {"verdict": found.verdict, "sentence": found.sentence}
+    values |= {"geometry": found.geometry, "rival": found.rival}
+    lines = [found.sentence]
+    for name, margin in found.margins._asdict().items():
+        values[f"margin_{name}"] = margin._asdict()
+        by = f"{margin.nats:+.1f} nats, {margin.density:+.1f} standard errors of held-out density"
+        title = name.replace("_", " ")
+        lines.append(f"{title:10} best curved space less {margin.rival}: {by}")
     for name, value, ends in (
         ("curvature", found.curvature, found.interval),
         ("bend", found.bend, found.bend_interval),
@@ -256,7 +265,8 @@ def curvature(
         known = [None if no else end for end, no in zip(ends, found.open_ends, strict=True)]
         values |= {name: value, f"{name}_interval": known}
         said = ["no end" if end is None else f"{end:.3g}" for end in known]
-        lines.append(f"{name:10} {value:.3g}, 95 % interval from {said[0]} to {said[1]}")
+        reach = f"95 % interval from {said[0]} to {said[1]}, if the model holds"
+        lines.append(f"{name:10} {value:.3g}, {reach}")
     about = f"{counted(found.n_rows, 'row')}, {counted(X.shape[1], 'standardised column')}"
     lines.append(f"{'from':10} {about}, {found.kind} in {target!r}")
     console.result(values | {"rows": found.n_rows, "target": found.kind}, "\n".join(lines))

@@ -40,8 +40,9 @@ HOW_TO_READ = (
     "the median over the splits with the most frequent geometry, with their number if it is not "
     "all. α is the share of the elliptic part of a mixed metric.",
     "Curvature is the verdict of estimate_curvature on standardised columns, of at most 300 rows: "
-    "curved only where flat space is excluded at 5 %. It is about one metric of the whole table, "
-    "and does not say that a curved method predicts better.",
+    "curved only where no flat model predicts as well as a curved space, and hardly any table of "
+    "measurements is. Whether curved parts of a predictor gain accuracy is another question: the "
+    "rows above answer it.",
     "Times are medians of CPU seconds, on one thread, of one fit and of predicting its test rows.",
     "Confidence is the largest probability that a method gives a row (its top label). The "
     "reliability curves group the test rows of all splits by it, in ten steps, and compare it with "
@@ -89,8 +90,7 @@ def overview(parts: Sequence[ProblemResults]) -> html.ReportTable:
     for problem, results, found in parts:
         best, equal = best_of(results)
         more = f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)" if equal else ""
-        bend = "" if found is None else f"{found.bend:.2g}".replace("-", "\N{MINUS SIGN}")
-        curved = "unknown" if found is None else f"{found.verdict}, bend {bend}"
+        curved = "unknown" if found is None else found.headline
         rows.append([
             problem.name, best["title"] + more, scores.accuracy_text(best),
             interval(best["over_knn"]), "yes" if best["is_better_than_knn"] else "no", curved,
@@ -132,7 +132,7 @@ def dataset_table(
         *problem.notes,
     ]
     if curvature is not None:
-        notes.append(f"Curvature of {curvature.n_rows} rows: {curvature.verdict}.")
+        notes.append(f"Curvature of {curvature.n_rows} rows: {curvature.sentence}.")
     title = f"{problem.name}: {problem.describe()}"
     return html.ReportTable(title, COLUMNS[problem.task], rows, notes=tuple(notes))
 
@@ -206,8 +206,8 @@ def dataset_pictures(
         drawn = shapes.residuals_figure(y, model.predict(None))
     pictures.append(html.figure_html(drawn, said))
     if curvature is not None:
-        said = f"How curved {problem.name} is: {curvature.verdict}. The likelihood over K; the band"
-        said += " is the 95 % interval, the vertical line flat space."
+        said = f"How curved {problem.name} is: {curvature.sentence}. The likelihood over K of one "
+        said += "process; the band is its 95 % interval, the vertical line flat space."
         shown = plotting.CurvatureDisplay.from_estimate(curvature)
         pictures.append(show(said, 4.2, shown.plot))
     if is_class and X.shape[1] > 1:  # one column has no plane

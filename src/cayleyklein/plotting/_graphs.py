@@ -22,6 +22,9 @@ DEPTH = 2.0  # lowest log likelihood shown, in units of its fall at the ends of 
 class CurvatureDisplay:
     """The log likelihood over K, its maximum and interval, flat space, and a score over K.
 
+    The title is the verdict. The likelihood is that of one process, on which the verdict does not
+    rest: a peak far from 0 is no evidence if flat models predict as well.
+
     :meth:`plot` sets `ax_`, `figure_`, `line_`, and `score_ax_`, the axes of the score of each row
     predicted from the others, on the right, or None.
 
@@ -48,8 +51,7 @@ class CurvatureDisplay:
         K, value = found.profile.curvature, found.profile.log_likelihood
         value = value - value.max()
         low, high = np.clip(found.interval, K.min(), K.max())
-        geometry = "elliptic" if found.curvature > 0 else "hyperbolic"
-        color = shapes.GEOMETRY_COLORS[geometry if found.p_value <= 1 - found.level else "flat"]
+        color = shapes.GEOMETRY_COLORS[found.geometry]
         ax.axvspan(low, high, color=color, alpha=0.15, linewidth=0, label=f"{found.level:.0%} of K")
         ax.axvline(0.0, color="black", linewidth=shapes.EDGE_WIDTH, label="flat")
         look = {"color": color, "marker": ".", "label": "log likelihood"} | options
@@ -64,7 +66,7 @@ class CurvatureDisplay:
             ax.minorticks_off()
         height = ax.get_ylabel() or "log likelihood, below its maximum"
         ax.set(xlabel=ax.get_xlabel() or "curvature K", ylabel=height)
-        ax.set_title(ax.get_title() or found.verdict)
+        ax.set_title(ax.get_title() or found.headline)
         self.score_ax_ = None
         if found.kind in SCORES:
             self.score_ax_ = other = ax.twinx()

@@ -91,10 +91,12 @@ def metric_facts(metric: combined.Metric) -> Facts:
 
 
 def _estimate_card(found: CurvatureEstimate) -> tuple[Facts, str, str]:
-    facts, bend = [("verdict", found.verdict)], (found.bend, *found.bend_interval)
+    facts = [("verdict", found.sentence)]
+    bend = (found.bend, *found.bend_interval)
     for name, numbers in (("curvature K", (found.curvature, *found.interval)), ("bend", bend)):
         best, low, high = (f"{value:.3g}" for value in numbers)
-        facts.append((name, f"{best}, {found.level:.0%} from {low} to {high}"))
+        assumed = f"{found.level:.0%} from {low} to {high}, if targets are such a process"
+        facts.append((name, f"{best}, {assumed}"))
     K, value, _ = found.profile
     x = np.arcsinh(K / np.abs(K).mean())
     path = np.column_stack([x, np.maximum(value - value.max(), -8.0) / 8 * np.ptp(x)])

@@ -1,8 +1,9 @@
 """The likelihood of K: processes of targets, and the profile with all else at its best.
 
-Targets are values of a Gaussian process with covariance σ² exp(-d/ℓ), d a distance. Parameters are
-logarithms: of ℓ, relative to the mean distance, and for labels of σ²/ℓ, which the data determine
-better than either (Zhang 2004). Noise, mean and the σ² of numbers are profiled out.
+Targets are values of a Gaussian process with covariance σ²(exp(-d/ℓ) + T), d a distance and T a
+given trend, the same at every K. Parameters are logarithms: of ℓ, relative to the mean distance,
+and for labels of σ²/ℓ, which the data determine better than either (Zhang 2004). Noise, mean and
+the σ² of numbers are profiled out.
 
 K is searched along u in (-1, 1), K = u/R² for u ≤ 0 and u/(R²(1 - u)) for u > 0, where R is the
 distance of the farthest row from the centre: the hyperbolic domain ends at u = -1, and towards
@@ -63,11 +64,12 @@ class NumberProcess:
     starts = np.log([[length] for length in LENGTHS])
     bounds = np.log([[0.01, 100.0]])
 
-    def __init__(self, targets: Floats) -> None:
+    def __init__(self, targets: Floats, trend: Floats) -> None:
         self.targets = targets
+        self.trend = trend
 
     def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
-        gram = contrasts(contrasts(np.exp(-D / np.exp(log_parameters[0]))).T)
+        gram = contrasts(contrasts(np.exp(-D / np.exp(log_parameters[0])) + self.trend).T)
         spectrum = Spectrum.of(gram, contrasts(self.targets), np.ones(len(gram)))
         found = {float(np.log(r)): float(spectrum.log_likelihood(r).sum()) for r in NOISES}
         for _ in range(2):
@@ -78,7 +80,7 @@ class NumberProcess:
     def score(self, D: Floats, log_parameters: Floats) -> float:
         """Return R² of each row by the others."""
         y = self.targets - self.targets.mean(axis=0)
-        errors = left_out_errors(D, log_parameters, y)
+        errors = left_out_errors(D, log_parameters, y, self.trend)
         return float(1 - np.square(errors).sum() / np.square(y).sum())
 
 
@@ -94,7 +96,8 @@ class LabelProcess:
     starts = np.log([[length, ratio] for length in LENGTHS for ratio in RATIOS])
     bounds = np.log([[0.01, 100.0], [1e-2, 1e4]])
 
-    def __init__(self, codes: Floats) -> None:
+    def __init__(self, codes: Floats, trend: Floats) -> None:
+        self.trend = trend
         signs = np.where(codes[:, None] == np.unique(codes), 1.0, -1.0)
         self.targets = signs[:, 1:] if signs.shape[1] == 2 else signs
         # f where the integrand was largest last, from which the next search starts
@@ -102,7 +105,7 @@ class LabelProcess:
 
     def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
         length, ratio = np.exp(log_parameters)
-        covariance = ratio * length * np.exp(-D / length) + PRIOR_OF_MEAN
+        covariance = ratio * length * (np.exp(-D / length) + self.trend) + PRIOR_OF_MEAN
         total, c = 0.0, self.targets.shape[1]
         for j in range(c):
             value, self.modes[:, j] = laplace(covariance, self.targets[:, j], self.modes[:, j])
@@ -111,15 +114,16 @@ class LabelProcess:
 
     def score(self, D: Floats, log_parameters: Floats) -> float:
         """Return the share of labels that ridge regression of the others' signs gets right."""
-        predicted = self.targets - left_out_errors(D, log_parameters, self.targets)
+        errors = left_out_errors(D, log_parameters, self.targets, self.trend)
+        predicted = self.targets - errors
         if predicted.shape[1] == 1:
             return float((predicted * self.targets > 0).mean())
         return float((predicted.argmax(axis=1) == self.targets.argmax(axis=1)).mean())
 
 
-def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats) -> Floats:
+def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats, trend: Floats) -> Floats:
     """Return the errors (n, t) of ridge regression without each row, by the best ridge."""
-    gram = np.exp(-D / np.exp(log_parameters[0]))
+    gram = np.exp(-D / np.exp(log_parameters[0])) + trend
     spectrum = Spectrum.of(gram, targets, np.ones(len(gram)))
     return min(map(spectrum.left_out_errors, NOISES), key=lambda e: float(np.square(e).sum()))
 

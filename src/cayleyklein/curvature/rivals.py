@@ -1,0 +1,212 @@
+"""Flat models that may explain targets as well as a curved space does.
+
+The first set leaves the rows where they are: smoother covariances, warped columns, directions from
+the middle, the distance from the middle as one more column; and linear models, quadratic ones and
+trees. The second set may also move every row along its ray from a centre, x → g(r) x/r: a sphere
+and hyperbolic space differ from a flat one in little else.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.curvature.processes import (
+    LENGTH_GRID,
+    SLOPE_GRID,
+    START,
+    Family,
+    Sample,
+    flat_distances,
+    gaussian,
+    matern,
+    median_distance,
+)
+
+# Parameters of the maps, from hardly bent to as far as a map of a curved space can bend
+SQUASHED, STRETCHED = (1.0, 3.0, 9.0, 25.0), (0.8, 0.95, 0.99)  # columns
+CONCAVE = (1.0, 2.0, 4.0, 8.0, 14.0)  # radii
+RADII = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0)  # hyperbolic radii of the farthest row
+RADIUS_WEIGHTS = (1.0, 4.0, 16.0)  # of the radius as a column, in deviations of a column
+MOST_DIRECTIONS = 12  # principal directions whose products are columns of the quadratic model
+N_TREES = 40
+LINEAR, QUADRATIC, TREES = "a linear model", "a quadratic model", "trees"
+STEPS_TO_CENTER = 2000  # the centre of the smallest ball is then right to R/2000
+
+
+def smallest_ball(z: Floats) -> tuple[Floats, float]:
+    """Return centre and radius of the smallest ball around points (Bădoiu and Clarkson 2003)."""
+    center = z.mean(axis=0)
+    for step in range(STEPS_TO_CENTER):
+        away = z - center
+        center = center + away[np.square(away).sum(axis=1).argmax()] / (step + 2)
+    radius = float(np.sqrt(np.square(z - center).sum(axis=1).max()))
+    return center, radius or 1.0
+
+
+def rays(z: Floats) -> tuple[Floats, Floats]:
+    """Return lengths (n, 1) and directions of rows; the direction of a row at 0 is 0."""
+    r = np.linalg.norm(z, axis=1, keepdims=True)
+    return r, z / np.where(r > 0, r, 1.0)
+
+
+def slope_axes(sample: Sample) -> tuple[Floats, Floats]:
+    """Return the axes (r, r) along which targets vary, and the mean squared slopes along them.
+
+    They are eigenvectors and eigenvalues of the mean outer product of the slopes of a smooth fit,
+    largest first, and take flat models to axes that are not those of the columns.
+    """
+    z = sample.z
+    sample = Sample(z, sample.Y, np.arange(len(z)))
+    fit = sample.fit(Family("", lambda _: z, kernel=gaussian), 1.0, START)
+    D = flat_distances(z)
+    unit = median_distance(D)
+    length = float(LENGTH_GRID[fit.settings.length]) * unit
+    k = gaussian(D, length)
+    weights = np.linalg.solve(sample.covariance(gaussian, D, unit, fit.settings), sample.Y)
+    trend = SLOPE_GRID[fit.settings.slope] * z.T @ weights / np.square(z).sum(axis=1).mean()
+    products = np.zeros((z.shape[1], z.shape[1]))
+    for j, alpha in enumerate(weights.T):
+        # Σ αᵢ ∂k(x, xᵢ)/∂x = -Σ αᵢ k(x, xᵢ)(x - xᵢ)/ℓ², at every row x
+        pull = k * alpha
+        slopes = trend[:, j] - (z * pull.sum(axis=1)[:, None] - pull @ z) / length**2
+        products += slopes.T @ slopes / len(z)
+    values, vectors = np.linalg.eigh(products)
+    return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
+
+
+def flat_along(z: Floats, axes: Floats, squares: Floats) -> list[Family]:
+    """Return processes in which axes count by their slopes, and are squashed one by one."""
+    p = z @ axes
+    scale = 3 * p.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    shares = squares / (squares.max() or 1.0)
+
+    def squash(w: float, power: float) -> Floats:
+        v = w * p / scale
+        return np.asarray(v / np.sqrt(1 + v * v) * shares**power)
+
+    return [
+        Family(
+            "a flat space in which some directions count more",
+            lambda power: p * shares**power,
+            (0.1, 0.25, 0.5),
+        ),
+        Family("directions squashed one by one", lambda w: squash(w, 0.0), SQUASHED),
+        Family("directions squashed and weighed", lambda w: squash(w, 0.25), SQUASHED),
+        Family("directions squashed and weighed", lambda w: squash(w, 0.5), SQUASHED),
+    ]
+
+
+def flat_in_place(z: Floats) -> list[Family]:
+    """Return the processes of the first set."""
+    scale, reach = 3 * z.std(axis=0), np.abs(z).max(axis=0)
+    scale, reach = (np.where(size > 0, size, 1.0) for size in (scale, reach))
+    r, directions = rays(z)
+    column = (r - r.mean()) / (r.std() or 1.0) * z.std(axis=0).mean()
+
+    def squash(w: float) -> Floats:
+        v = w * z / scale
+        return np.asarray(v / np.sqrt(1 + v * v))
+
+    def stretch(w: float) -> Floats:
+        v = w * z / reach
+        return np.asarray(v / np.sqrt(1 - v * v))
+
+    return [
+        Family("plain distances", lambda _: z),
+        Family("plain distances and a smooth function", lambda _: z, kernel=matern),
+        Family("plain distances and a very smooth function", lambda _: z, kernel=gaussian),
+        Family("columns squashed one by one", squash, SQUASHED),
+        Family("columns stretched one by one", stretch, STRETCHED),
+        Family("directions from the middle", lambda _: directions),
+        Family(
+            "the distance from the middle as one more column",
+            lambda weight: np.hstack([z, weight * column]),
+            RADIUS_WEIGHTS,
+        ),
+    ]
+
+
+def flat_rescaled(z: Floats, ball: tuple[Floats, float]) -> list[Family]:
+    """Return the processes of the second set that the first has not: rows moved along rays.
+
+    Concave maps are about the mean, as spheres are, and convex ones about the centre of the
+    smallest ball around the rows, as hyperbolic spaces are.
+    """
+    r, directions = rays(z)
+    t = r / (r.max() or 1.0)
+    center, radius = ball
+    from_center, outward = rays(z - center)
+    s = np.minimum(from_center / radius, 1.0)
+
+    def klein(rho: float) -> Floats:
+        return np.asarray(np.tanh(rho) * s)
+
+    squashed = "distances from the middle squashed"
+    stretched = "distances from the middle stretched"
+    return [
+        Family(squashed, lambda w: np.arctan(w * t) * directions, CONCAVE),
+        Family(squashed, lambda w: w * t / np.sqrt(1 + np.square(w * t)) * directions, CONCAVE),
+        Family(stretched, lambda rho: np.arctanh(klein(rho)) * outward, RADII),
+        Family(stretched, lambda rho: klein(rho) / np.sqrt(1 - klein(rho) ** 2) * outward, RADII),
+        Family(stretched, lambda rho: np.tanh(np.arctanh(klein(rho)) / 2) * outward, RADII),
+        Family(stretched, lambda rho: np.arctanh(np.tanh(rho / 2) * s) * outward, RADII),
+    ]
+
+
+def predictors(
+    X: Floats, turned: Floats, Y: Floats, codes: Ints | None, partitions: Sequence[Ints], seed: int
+) -> dict[str, Floats]:
+    """Return squared errors (n, t), held out, of linear and quadratic models and of trees.
+
+    Trees see the rows X (n, d) and, `turned`, along other axes. `codes` are the classes of labels,
+    None for numbers.
+    """
+    z = X - X.mean(axis=0)
+    z = z / np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
+    r = np.linalg.norm(z, axis=1, keepdims=True)
+    axes = np.linalg.svd(z, full_matrices=False)[2][:MOST_DIRECTIONS]
+    p = z @ axes.T
+    p = p / np.where(p.std(axis=0) > 0, p.std(axis=0), 1.0)
+    pairs = np.triu_indices(p.shape[1])
+    quadratic = np.hstack([z, p[:, pairs[0]] * p[:, pairs[1]]])
+    if codes is None:
+        line, curve = Ridge(0.01 * len(z)), Ridge(0.03 * len(z))
+        trees = ExtraTreesRegressor(N_TREES, min_samples_leaf=2, random_state=seed)
+    else:
+        line, curve = LogisticRegression(C=10.0, max_iter=300), LogisticRegression(max_iter=300)
+        trees = ExtraTreesClassifier(N_TREES, min_samples_leaf=2, random_state=seed)
+    errors = {name: np.zeros_like(Y) for name in (LINEAR, QUADRATIC, TREES)}
+    for folds in partitions:
+        for fold in range(int(folds.max()) + 1):
+            held, known = folds == fold, folds != fold
+            linear = fitted_scores(line, z, Y, codes, known)
+            told = {
+                LINEAR: linear,
+                QUADRATIC: fitted_scores(curve, quadratic, Y, codes, known),
+                TREES: fitted_scores(trees, np.hstack([z, turned, r, linear]), Y, codes, known),
+            }
+            for name, scores in told.items():
+                errors[name][held] += np.square(Y - scores)[held] / len(partitions)
+    return errors
+
+
+def fitted_scores(model: Any, X: Floats, Y: Floats, codes: Ints | None, known: Bools) -> Floats:
+    """Return the predictions (n, t) of all rows by a model fitted to the known ones."""
+    if codes is None:
+        fitted = clone(model).fit(X[known], Y[known, 0])
+        return np.asarray(fitted.predict(X))[:, None]
+    if len(np.unique(codes[known])) == 1:
+        return np.broadcast_to(Y[known].mean(axis=0), Y.shape)
+    fitted = clone(model).fit(X[known], codes[known])
+    p = np.asarray(fitted.predict_proba(X))
+    if Y.shape[1] == 1:  # 0 and 1, centred
+        return np.asarray(p[:, 1:] + Y.min())
+    scores = np.tile(Y.min(axis=0), (len(Y), 1))
+    scores[:, fitted.classes_] += p
+    return scores
