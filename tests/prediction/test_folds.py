@@ -53,7 +53,7 @@ def test_places_of_training_rows_are_held_out_whole():
 def test_many_places_hold_out_one_part(monkeypatch):
     monkeypatch.setattr(folds, "FOLDS_UP_TO", 50)
     labels = np.arange(100) % 4
-    part, n_held_out = folds.deal(labels, np.random.default_rng(0))
+    part, n_held_out = folds.deal_to_folds(labels, np.random.default_rng(0))
     assert n_held_out == 1
     assert np.bincount(labels[part == 0]).tolist() == [5, 5, 5, 5]
 
@@ -61,8 +61,8 @@ def test_many_places_hold_out_one_part(monkeypatch):
 def test_classes_are_dealt_in_the_order_in_which_they_appear():
     labels = np.random.default_rng(0).integers(0, 4, size=60)
     renamed = np.array([2, 0, 3, 1])[labels]
-    first, _ = folds.deal(labels, np.random.default_rng(5))
-    second, _ = folds.deal(renamed, np.random.default_rng(5))
+    first, _ = folds.deal_to_folds(labels, np.random.default_rng(5))
+    second, _ = folds.deal_to_folds(renamed, np.random.default_rng(5))
     np.testing.assert_array_equal(first, second)
 
 
@@ -79,6 +79,8 @@ def test_rows_without_weight_are_nowhere(counted):
 
 def test_folds_are_as_large_as_can_be():
     for sizes in ([4, 4, 4], [1, 1, 1], [5, 2, 8]):
-        part, n_held_out = folds.deal(np.repeat([0, 1, 2], sizes), np.random.default_rng(0))
+        part, n_held_out = folds.deal_to_folds(
+            np.repeat([0, 1, 2], sizes), np.random.default_rng(0)
+        )
         assert n_held_out == 3
         assert np.bincount(part).tolist() == [sum(sizes) // 3] * 3

@@ -109,6 +109,7 @@ default="auto"
 
     With a metric that is known:
 
+    >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
     >>> model = CurvedKNeighborsClassifier(1, metric=disc).fit([[0.0], [0.9]], ["a", "b"])
     >>> model.predict([[0.5], [0.8]])
@@ -172,6 +173,7 @@ default="auto"
 
         Examples
         --------
+        >>> from cayleyklein import CurvedMetric
         >>> model = CurvedKNeighborsClassifier(1, metric=CurvedMetric.euclidean(1))
         >>> model = model.partial_fit([[0.0], [1.0]], ["a", "b"])
         >>> model.partial_fit([[5.0]], ["a"]).predict([[4.0]])
@@ -201,6 +203,7 @@ default="auto"
 
         Examples
         --------
+        >>> from cayleyklein import CurvedMetric
         >>> plain = CurvedMetric.euclidean(1)
         >>> model = CurvedKNeighborsClassifier(3, metric=plain, weights="uniform")
         >>> model = model.fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
@@ -323,6 +326,7 @@ default="auto"
 
     One part, with a metric that is known:
 
+    >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
     >>> model = CurvedKernelClassifier("metric", metric=disc, gamma=1.0, ridge=0.1)
     >>> model.fit([[0.0], [0.1], [0.8], [0.9]], ["a", "a", "b", "b"]).predict([[0.3], [0.7]])

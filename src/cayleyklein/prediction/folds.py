@@ -37,7 +37,7 @@ def split_training(
     place = np.argsort(order)[place]
     heaviest = np.lexsort((-rows.weights, place))
     labels = rows.labels[heaviest[np.searchsorted(place[heaviest], np.arange(len(first)))]]
-    part, n_held_out = deal(labels, rng)
+    part, n_held_out = deal_to_folds(labels, rng)
     pairs = []
     for fold in range(n_held_out):
         out = part[place] == fold
@@ -58,7 +58,7 @@ def split_given(
     if not counted:
         heaviest = np.lexsort((-weights_of_pairs(given, pair)[pair], place))
         first = heaviest[np.searchsorted(place[heaviest], np.arange(int(place.max()) + 1))]
-        part, n_held_out = deal(given.labels[first], rng)
+        part, n_held_out = deal_to_folds(given.labels[first], rng)
         for fold in range(n_held_out):
             out = part[place] == fold
             yield given.take(np.flatnonzero(~out)), given.take(np.flatnonzero(out))
@@ -71,7 +71,7 @@ def split_given(
     # the classes at a place by their weights, which have no names
     order = np.lexsort((-mass, place))
     unit = np.repeat(order, mass[order])
-    part, n_held_out = deal(labels[unit], rng)
+    part, n_held_out = deal_to_folds(labels[unit], rng)
     for fold in range(n_held_out):
         out = np.bincount(unit[part == fold], minlength=len(first)).astype(float)
         yield with_weights(given, given.weights - out), with_weights(given, out)
@@ -87,7 +87,7 @@ def with_weights(given: GivenRows, weights: Floats) -> GivenRows:
     return replace(given, weights=weights).take(np.flatnonzero(weights > 0))
 
 
-def deal(labels: Ints, rng: np.random.Generator) -> tuple[Ints, int]:
+def deal_to_folds(labels: Ints, rng: np.random.Generator) -> tuple[Ints, int]:
     """Return the part of each unit, every class spread evenly, and how many parts to hold out.
 
     Classes are dealt in the order in which they appear among the units.

@@ -96,6 +96,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
 
     With a metric that is known:
 
+    >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
     >>> model = CurvedKNeighborsRegressor(2, metric=disc, weights="distance")
     >>> model.fit([[0.0], [0.5], [0.9]], [0.0, 1.0, 2.0]).predict([[0.0], [0.25]]).round(3)
