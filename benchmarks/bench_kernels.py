@@ -19,8 +19,8 @@ import numpy as np
 
 from _timing import peak_memory
 from cayleyklein import CurvedKernelClassifier, CurvedKNeighborsClassifier
-from cayleyklein.kernels import fitting
-from cayleyklein.prediction.tasks import obtain_metric
+from cayleyklein.prediction import sums
+from cayleyklein.prediction.metric import obtain_metric
 
 SIZES = ["500x20", "4000x20", "100000x12", "1000000x50"]
 TEST = 2000
@@ -58,7 +58,7 @@ def measure(size: str) -> None:
         learning.append(seconds)
         return found
 
-    with mock.patch.object(fitting, "obtain_metric", obtain):
+    with mock.patch.object(sums, "obtain_metric", obtain):
         model, fit = cpu(lambda: CurvedKernelClassifier(random_state=0).fit(X, y))
     wall, memory = time.perf_counter() - wall, peak_memory() - before
     predicted, predict = cpu(lambda: model.predict(X_test))

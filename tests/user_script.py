@@ -30,11 +30,9 @@ from cayleyklein import (
 )
 from cayleyklein.datasets import load_wine, make_elliptic_blobs
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.kernels import KernelExplanation
 from cayleyklein.learning import Progress
 from cayleyklein.plotting import VoronoiDisplay
-from cayleyklein.prediction import Explanation
-from cayleyklein.selection import Selection
+from cayleyklein.prediction import Explanation, KernelExplanation, Selection
 
 Floats = NDArray[np.float64]
 

@@ -12,28 +12,31 @@ from cayleyklein._version import __version__
 if TYPE_CHECKING:
     from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
     from cayleyklein.diagrams import CayleyKleinVoronoi
-    from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
     from cayleyklein.learning import MMC, CayleyKleinLMNN, CurvedLMNN, CurvedMLKR, CurvedPairs
     from cayleyklein.learning.comparisons import CurvedQuadruplets, CurvedTriplets
     from cayleyklein.manifold import CurvedMDS, FromChart
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
-    from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
+    from cayleyklein.prediction import (
+        CurvedKernelClassifier,
+        CurvedKernelRegressor,
+        CurvedKNeighborsClassifier,
+        CurvedKNeighborsRegressor,
+    )
     from cayleyklein.svm import CurvedLinearSVC
 
 # After each folder come the names that are loaded from it.
 __all__ = [  # noqa: RUF022
     "__version__", "curvature", "CurvatureEstimate", "estimate_curvature", "datasets", "diagrams",
-    "CayleyKleinVoronoi", "exceptions", "experiments", "geometry", "kernels",
-    "CurvedKernelClassifier", "CurvedKernelRegressor", "learning", "CayleyKleinLMNN",
+    "CayleyKleinVoronoi", "exceptions", "experiments", "geometry", "learning", "CayleyKleinLMNN",
     "CurvedLMNN", "CurvedMLKR", "CurvedPairs", "CurvedQuadruplets", "CurvedTriplets", "MMC",
     "manifold", "CurvedMDS",
     "FromChart", "meshes", "lloyd", "mesh_polygon", "metrics", "CurvedMetric", "FormMetric",
     "MixedMetric",
     "ProductMetric", "neighbors", "CurvedNeighbors", "plotting", "prediction",
-    "CurvedKNeighborsClassifier", "CurvedKNeighborsRegressor", "selection", "svm",
-    "CurvedLinearSVC", "tables",
+    "CurvedKNeighborsClassifier", "CurvedKNeighborsRegressor", "CurvedKernelClassifier",
+    "CurvedKernelRegressor", "svm", "CurvedLinearSVC", "tables",
 ]  # fmt: skip
 
 

@@ -120,7 +120,7 @@ def test_a_point_contested_by_a_hundred_classes_costs_what_its_rows_cost():
     X = np.concatenate([np.zeros((100, 2)), rng.normal(size=(5000, 2))])
     y = np.concatenate([np.arange(100), rng.integers(0, 100, size=5000)])
     model = CurvedKNeighborsClassifier(3, metric=CurvedMetric.euclidean(2)).fit(X, y)
-    _, labels, weights, rows = model._table._entries
+    _, labels, weights, rows = model._votes.table._entries
     assert len(labels) == len(weights) == len(rows) == 5100  # one entry for each row
     assert model.predict_proba([[0.0, 0.0]]).shape == (1, 100)
 

@@ -15,12 +15,16 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app import _state, _tables
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.experiments import scores
-from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import Progress
 from cayleyklein.metrics import combined, curved
 from cayleyklein.plotting import outlines
 from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
-from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
+from cayleyklein.prediction import (
+    CurvedKernelClassifier,
+    CurvedKernelRegressor,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+)
 
 TEST_PART = 0.3
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
@@ -37,9 +41,12 @@ CHOOSING = {  # messages before the fit that is shown
     "mixed": "Choosing the shares of the two parts on held-out training rows…",
 }
 PART_WORDS = {  # of a kernel model, in words
-    "metric": "kernel in the metric", "columns": "kernel in the columns",
-    "neighbors": "votes in the metric", "plain": "plain votes",
-}  # fmt: skip
+    "metric": "kernel in the metric",
+    "columns": "kernel in the columns",
+    "ranks": "kernel in the ranks of columns",
+    "neighbors": "votes in the metric",
+    "plain": "plain votes",
+}
 WEIGHING = "Weighing kernel machines and votes on held-out training rows…"
 WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
 GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet

@@ -78,7 +78,7 @@ class Comparison:
         return {problem.name: report.curvature_of(problem) for problem in self.problems}
 
     @property
-    def _parts(self) -> list[report.Part]:
+    def _parts(self) -> list[report.ProblemResults]:
         return [
             (p, [r for r in self.results if r["dataset"] == p.name], self.curvatures[p.name])
             for p in self.problems

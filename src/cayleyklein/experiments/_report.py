@@ -53,7 +53,7 @@ HOW_TO_READ = (
 
 
 ROWS_FOR_CURVATURE = 300  # most rows of the verdict: time grows with their cube
-Part = tuple[problems.Problem, list[scores.Result], CurvatureEstimate | None]
+ProblemResults = tuple[problems.Problem, list[scores.Result], CurvatureEstimate | None]
 
 
 def encoded(problem: problems.Problem) -> tuple[Any, Any]:
@@ -85,7 +85,7 @@ def _named(titles: Sequence[str]) -> str:
     return " and ".join(titles) if len(titles) < 3 else f"{len(titles)} methods"
 
 
-def overview(parts: Sequence[Part]) -> html.ReportTable:
+def overview(parts: Sequence[ProblemResults]) -> html.ReportTable:
     rows, ranks = list[list[str]](), defaultdict[str, list[float]](list)
     for problem, results, found in parts:
         best, equal = best_of(results)

@@ -15,9 +15,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from cayleyklein._validation import as_choice, as_texts
-from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning import CayleyKleinLMNN, CurvedLMNN
-from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
+from cayleyklein.prediction import (
+    CurvedKernelClassifier,
+    CurvedKernelRegressor,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+)
 
 SEED = 0
 SEEDED: dict[str, Any] = {"random_state": SEED}

@@ -64,6 +64,8 @@ class FormMetric(frozen.Frozen, MetricBase):
     (0.423649, 0.423649)
     >>> metric.pairwise([[0.0, 2.0]], [[0.0, 4.0], [0.0, -2.0]]).round(6)
     array([[0.293893, 1.098612]])
+    >>> metric.distance([[0.0, 2.0]], [[1.0, 3.0]]).round(6), metric.embed([[0.0, 2.0]]).shape
+    (array([0.423649]), (1, 2))
     """
 
     _arguments = ("factor", "center", "curvature")

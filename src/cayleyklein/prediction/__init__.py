@@ -1,7 +1,19 @@
-"""Predicting by a metric: votes of neighbours, means of their targets, and explanations."""
+"""Predictors: learn a metric, add what parts say, and explain the answer."""
 
-from cayleyklein.prediction.classifier import CurvedKNeighborsClassifier
-from cayleyklein.prediction.predictor import Explanation
-from cayleyklein.prediction.regressor import CurvedKNeighborsRegressor
+from cayleyklein.learning.samples import Stage
+from cayleyklein.prediction.classifier import CurvedKernelClassifier, CurvedKNeighborsClassifier
+from cayleyklein.prediction.explain import Explanation, KernelExplanation
+from cayleyklein.prediction.regressor import CurvedKernelRegressor, CurvedKNeighborsRegressor
+from cayleyklein.prediction.selection import Selection, Trial
 
-__all__ = ["CurvedKNeighborsClassifier", "CurvedKNeighborsRegressor", "Explanation"]
+__all__ = [
+    "CurvedKNeighborsClassifier",
+    "CurvedKNeighborsRegressor",
+    "CurvedKernelClassifier",
+    "CurvedKernelRegressor",
+    "Explanation",
+    "KernelExplanation",
+    "Selection",
+    "Stage",
+    "Trial",
+]

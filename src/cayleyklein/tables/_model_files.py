@@ -20,13 +20,13 @@ from cayleyklein._version import __version__
 from cayleyklein.columns.cells import CellFormat
 from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.kernels.state import kernel_state, restore_kernel
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
+from cayleyklein.prediction.state import kernel_state, restore_kernel
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 7  # raised whenever another cayleyklein could not read, or would misread, a file
+FORMAT_VERSION = 8  # raised whenever another cayleyklein could not read, or would misread, a file
 NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
 TRUSTED = {  # the objects that a file may hold: what an encoder of tables is made of
     "cayleyklein.columns.cells.CellFormat",

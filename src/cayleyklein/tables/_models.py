@@ -16,10 +16,14 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, require
 from cayleyklein.columns import encoder, entrance, uses
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning.rows import distinct_rows
 from cayleyklein.metrics.combined import terms_of
-from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
+from cayleyklein.prediction import (
+    CurvedKernelClassifier,
+    CurvedKernelRegressor,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+)
 
 VOTE_WEIGHTS = ("auto", "local", "linear", "uniform", "distance")
 KERNEL_UP_TO = 100_000  # rows; of more, "auto" takes neighbours

@@ -13,9 +13,8 @@ from cayleyklein import (
     CurvedLMNN,
     CurvedMLKR,
 )
-from cayleyklein.learning import lmnn
-from cayleyklein.prediction import tasks
-from cayleyklein.selection import procedure
+from cayleyklein.learning import lmnn, samples
+from cayleyklein.prediction import metric
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def rows():
 
 @pytest.fixture
 def small_samples(monkeypatch):
-    monkeypatch.setattr(procedure, "FIRST_SAMPLE", 400)
+    monkeypatch.setattr(samples, "FIRST_SAMPLE", 400)
 
 
 def test_a_sample_doubles_while_that_helps(rows, small_samples):
@@ -70,8 +69,8 @@ def test_the_same_input_gives_the_same_model(rows, small_samples):
 
 def test_work_bounds_the_samples(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(procedure, "FIRST_WORK", 300**2 * 6)
-    monkeypatch.setattr(procedure, "MOST_WORK", 500**2 * 6)
+    monkeypatch.setattr(samples, "FIRST_WORK", 300**2 * 6)
+    monkeypatch.setattr(samples, "MOST_WORK", 500**2 * 6)
     stages = CurvedKNeighborsClassifier(random_state=0).fit(X, y).selection_.stages
     assert {stage.n_rows for stage in stages} <= {300, 500}
     assert stages[0].n_rows == 300
@@ -91,8 +90,8 @@ def test_a_callback_stops_between_samples(rows, small_samples):
 
 def test_all_rows_vote_whatever_the_sample(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(tasks, "POOL_ROWS", 600)
-    monkeypatch.setattr(tasks, "LEARN_FROM", 600)
+    monkeypatch.setattr(metric, "POOL_ROWS", 600)
+    monkeypatch.setattr(metric, "LEARN_FROM", 600)
     model = CurvedKNeighborsClassifier(random_state=0).fit(X, y)
     assert model.n_samples_fit_ == len(X)
     given = CurvedKNeighborsClassifier(subsample=600, random_state=0).fit(X, y)

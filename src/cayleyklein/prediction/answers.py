@@ -1,7 +1,7 @@
-"""A sum of scores of several parts, for labels or for numbers.
+"""What scores mean: classes or numbers.
 
-A sum knows what its parts are fitted to (`targets`), what neighbours' answers are as scores
-(`of_votes`), how a weighted sum is judged (`losses`, `named`), which weights are best
+An answer says what machines are fitted to (`targets`), what neighbours' answers are as scores
+(`of_votes`), how a weighted sum of scores is judged (`losses`, `named`), which weights are best
 (`weigh`), and what a sum says (`says`). Scores are (p, m, t) of p parts, for m rows.
 """
 
@@ -14,14 +14,11 @@ from scipy.special import log_softmax, softmax
 
 from cayleyklein._typing import AnyArray, Floats
 
-# Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
-PARTS = ("metric", "columns", "neighbors", "plain")
-VOTING, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}  # votes; what needs the metric
 STEEPNESS = 1.5  # weight of a machine of class labels, with scores of about ±1, before it is judged
 
 
 @dataclass(frozen=True)
-class LabelSum:
+class Classes:
     """Class probabilities: the softmax of a sum of scores, and one more row of the class shares.
 
     (n softmax + prior) / (n + 1): with n rows, no probability is 0 or 1. Machines are fitted to ±1.
@@ -60,10 +57,24 @@ class LabelSum:
             return float(-counts @ logs[rows, truth] + away @ away), slope
 
         found = minimize(
-            loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(scores),
+            loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, None)] * len(scores),
             options={"ftol": 1e-13, "gtol": 1e-9},
-        )  # fmt: skip
+        )
         return np.asarray(found.x)
+
+    def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
+        """Return the weight of a part before held-out rows are asked."""
+        if n_leading:
+            return STEEPNESS if leads else 0.0
+        return 1 / n_parts
+
+    def truth(self, target: AnyArray) -> AnyArray:
+        """Return what sums are judged by."""
+        return target
 
     def losses(self, total: Floats, truth: AnyArray) -> Floats:
         return np.asarray(-np.log(self.says(total)[np.arange(len(truth)), truth]))
@@ -75,7 +86,7 @@ class LabelSum:
 
 
 @dataclass(frozen=True)
-class NumberSum:
+class Numbers:
     """Predicted numbers (m, t); scores are in units of each target's standard deviation."""
 
     mean: Floats  # (t,)
@@ -104,6 +115,16 @@ class NumberSum:
         system = np.vstack([(scores * roots).reshape(len(scores), -1).T, np.eye(len(start))])
         return np.asarray(nnls(system, np.concatenate([(truth * roots).ravel(), start]))[0])
 
+    def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
+        """Return the weight of a part before held-out rows are asked."""
+        if n_leading:
+            return 1 / n_leading if leads else 0.0
+        return 1 / n_parts
+
+    def truth(self, target: AnyArray) -> AnyArray:
+        """Return what sums are judged by (m, t)."""
+        return self.targets(target)
+
     def losses(self, total: Floats, truth: AnyArray) -> Floats:
         return np.asarray(((total - truth) ** 2).mean(axis=1))
 
@@ -111,12 +132,4 @@ class NumberSum:
         return {"R²": 1 - float(self.losses(total, truth) @ shares)}
 
 
-ScoreSum = LabelSum | NumberSum
-
-
-def start_weights(task: ScoreSum, names: tuple[str, ...]) -> Floats:
-    """Return the weights (p,) where no row was held out, to which others are drawn."""
-    n_machines = len(set(names) - VOTING)
-    machine = STEEPNESS if isinstance(task, LabelSum) else 1 / max(1, n_machines)
-    votes = 0.0 if n_machines else 1 / len(names)  # which count where they are alone
-    return np.array([votes if name in VOTING else machine for name in names])
+AnyAnswer = Classes | Numbers

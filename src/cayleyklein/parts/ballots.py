@@ -1,46 +1,40 @@
-"""What the nearest points say of a query: how much each vote counts, class probabilities, means.
-
-At the end, what they say of held-out rows, for each number of neighbours.
-"""
+"""What the nearest places say of a query: how much each vote counts, class probabilities, means."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cayleyklein._estimators import refuse_no_numbers
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.objectives.lifted import Parameters
-from cayleyklein.learning.rows import TrainingRows
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
-from cayleyklein.neighbors.search import Ranked, SearchIndex
-from cayleyklein.prediction.points import (
-    NEAR,
-    LeftOut,
-    LocalScales,
-    Points,
-    fifth_nearest,
-    floored_scales,
-)
-from cayleyklein.selection.scores import NEIGHBORS, grid_for
+from cayleyklein.neighbors.search import Ranked
+from cayleyklein.parts.places import LeftOut, Places
+from cayleyklein.parts.scales import LocalScales
 
 Weights = str | Callable[[Floats], Any]
 
 VOTE_KINDS = ("linear", "uniform", "distance")
 # Votes of the class shares beside those of the neighbours, so that no probability is 0 or 1; in
-# units of the mean weight of a point: a common factor of all weights changes nothing.
+# units of the mean weight of a place: a common factor of all weights changes nothing.
 PRIOR_VOTES = 0.1
 SAME_VOTES = 1e-9  # relative difference of votes that count as equal: they are sums, in any order
-LEFT_OUT_ROWS = 2000  # rows, each left out in turn, that choose the number of neighbours
+LABEL_NEIGHBORS, NUMBER_NEIGHBORS = 15, 9  # voters where held-out rows were not asked
+NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)  # numbers of voting neighbours that are tried
 
 
 def candidates_of(weights: Weights, k: int) -> int:
-    """Return how many nearest points are looked at, so that k of them vote."""
+    """Return how many nearest places are looked at, so that k of them vote."""
     return {"linear": k + 1, "local": 2 * k + 1}.get(weights, k) if isinstance(weights, str) else k
+
+
+def few_neighbors(n: int, *, numeric: bool) -> int:
+    """Return the number of neighbours where n rows are too few to hold some out."""
+    if numeric:
+        return int(np.clip(n // 3, 1, NUMBER_NEIGHBORS))
+    return int(np.clip(n // 10, 3, LABEL_NEIGHBORS))
 
 
 def nearest_of(found: Ranked, n: int) -> Ranked:
@@ -94,23 +88,23 @@ def _checked(given: Any, distances: Floats) -> Floats:
 
 
 class Ballots(NamedTuple):
-    """A list of votes: for which query, by which of its nearest points, for which class."""
+    """A list of votes: for which query, by which of its nearest places, for which class."""
 
     queries: Ints
-    places: Ints
+    positions: Ints  # among the nearest places of the query, from 0
     labels: AnyArray  # or mean targets
     votes: Floats
-    rows: Ints  # the first fitted row of that class at the point
+    rows: Ints  # the first fitted row of that class at the place
 
 
 @dataclass(frozen=True)
 class LabelVotes:
-    """Labelled rows at points, and the votes that points cast.
+    """Labelled rows at places, and the votes that places cast.
 
-    `labels` are 0 to `width` - 1. With the weights "local", `scales` are those of the points.
+    `labels` are 0 to `width` - 1. With the weights "local", `scales` are those of the places.
     """
 
-    points: Points
+    places: Places
     labels: Ints
     row_weights: Floats
     width: int  # C, the number of classes
@@ -119,15 +113,15 @@ class LabelVotes:
 
     @cached_property
     def _entries(self) -> tuple[Ints, Ints, Floats, Ints]:
-        """First entry of each point (p + 1,), and label, weight and first row of each entry.
+        """First entry of each place (p + 1,), and label, weight and first row of each entry.
 
-        The rows of one label at a point are one entry.
+        The rows of one label at a place are one entry.
         """
-        kept = np.flatnonzero(self.points.of_rows >= 0)
-        pairs = self.points.of_rows[kept] * self.width + self.labels[kept]
+        kept = np.flatnonzero(self.places.of_rows >= 0)
+        pairs = self.places.of_rows[kept] * self.width + self.labels[kept]
         keys, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
         at, label = np.divmod(keys, self.width)
-        starts = np.searchsorted(at, np.arange(len(self.points.rows) + 1))
+        starts = np.searchsorted(at, np.arange(len(self.places.rows) + 1))
         weight: Floats = np.bincount(inverse, weights=self.row_weights[kept]).astype(float)
         return starts, np.asarray(label), weight, kept[first]
 
@@ -143,35 +137,36 @@ class LabelVotes:
     def answers(
         self, found: Ranked, k: int, left_out: LeftOut | None = None, prior: Floats | None = None
     ) -> Floats:
-        """Return the probability of each class (m, C) by the k nearest points.
+        """Return the probability of each class (m, C) by the k nearest places.
 
         (votes for c + s p_c) / (all votes + s), with p the class shares, or the `prior` instead,
-        and s a tenth of the mean weight of a point; as in a fit without the row that each query
+        and s a tenth of the mean weight of a place; as in a fit without the row that each query
         leaves out. Of several classes with the most votes, the one with the nearest vote gets s
         more, and so has the largest probability; of equally near ones the most frequent, and then
         the first.
         """
-        queries, places, labels, each, _ = self.ballots(found, k, left_out)
+        queries, positions, labels, each, _ = self.ballots(found, k, left_out)
         m, C = len(found.rows), self.width
         cell = queries * C + labels
         votes: Floats = np.bincount(cell, weights=each, minlength=m * C).reshape(m, C).astype(float)
-        mass, n_points = self.mass, len(self.points.rows) * np.ones(m)
+        mass = self.mass
+        n_places = len(self.places.rows) * np.ones(m)
         if left_out is not None:
-            own = left_out.points >= 0
+            own = left_out.places >= 0
             mass = np.tile(mass, (m, 1))
             mass[own, self.labels[left_out.rows[own]]] -= self.row_weights[left_out.rows[own]]
-            n_points -= left_out.vanish
+            n_places -= left_out.vanish
         whole = np.maximum(mass, 0.0).sum(axis=-1)
         if prior is None:
             prior = np.maximum(mass, 0.0) / np.expand_dims(whole, -1)
-        strength = PRIOR_VOTES * (whole / n_points)[:, None]
+        strength = PRIOR_VOTES * (whole / n_places)[:, None]
         total = votes + strength * prior
         tied = votes >= votes.max(axis=1, keepdims=True) * (1 - SAME_VOTES)
         several = np.flatnonzero(tied.sum(axis=1) > 1)
         if len(several):
             shares, nearest = np.broadcast_to(prior, votes.shape)[several], np.full(m * C, np.inf)
             some = np.flatnonzero(np.isin(queries, several) & (each > 0))
-            far = found.distances[queries[some], places[some]]
+            far = found.distances[queries[some], positions[some]]
             np.minimum.at(nearest, cell[some], far)
             near = np.where(tied[several], nearest.reshape(m, C)[several], np.inf)
             first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + SAME_VOTES))
@@ -180,82 +175,82 @@ class LabelVotes:
         return np.asarray(total / total.sum(axis=1, keepdims=True))
 
     def ballots(self, found: Ranked, k: int, left_out: LeftOut | None = None) -> Ballots:
-        """Return the votes of the k nearest points, of which more may have been found.
+        """Return the votes of the k nearest places, of which more may have been found.
 
-        With "local" weights those with the least d/√s, where s is the point's distance to its fifth
+        With "local" weights those with the least d/√s, where s is the place's distance to its fifth
         nearest one (Zelnik-Manor and Perona 2004), by linear weights of d/√s. Rows in dense regions
         are near to many queries, and would outvote the others (Schnitzer et al. 2012).
         """
         present, distances, near = found.rows >= 0, found.distances, found.rows
         if self.scales is None:
             votes = neighbor_weights(distances, k, self.weights, present)
-            places = np.broadcast_to(np.arange(votes.shape[1]), votes.shape)
+            positions = np.broadcast_to(np.arange(votes.shape[1]), votes.shape)
         else:
             scales = self.scales.scales[near]
             if left_out is not None and left_out.vanish.any():
                 gone = np.flatnonzero(left_out.vanish)
-                without = self.scales.without(left_out.points[gone])
+                without = self.scales.without(left_out.places[gone])
                 scales[gone] = np.take_along_axis(without, near[gone], axis=1)
             scaled = np.where(present, distances / np.sqrt(scales), np.inf)
             order = np.argsort(scaled, axis=1, kind="stable")[:, : k + 1]
             scaled = np.take_along_axis(scaled, order, axis=1)
             present = np.take_along_axis(present, order, axis=1)
-            places, votes = order[:, :k], neighbor_weights(scaled, k, "linear", present)
-        chosen = np.take_along_axis(near, places, axis=1)
+            positions, votes = order[:, :k], neighbor_weights(scaled, k, "linear", present)
+        chosen = np.take_along_axis(near, positions, axis=1)
         starts, labels, weights, rows = self._entries
         query, at = np.nonzero(votes > 0)
         entry = starts[chosen[query, at]]
-        if len(labels) > len(starts) - 1:  # points with rows of several labels have several votes
+        if len(labels) > len(starts) - 1:  # places with rows of several labels have several votes
             length = starts[chosen[query, at] + 1] - entry
             again = np.repeat(np.arange(len(entry)), length)
             entry = np.arange(len(again)) + (entry - (np.cumsum(length) - length))[again]
             query, at = query[again], at[again]
-        place, label, weight = places[query, at], labels[entry], weights[entry]
+        position, label, weight = positions[query, at], labels[entry], weights[entry]
         if left_out is not None:
             own = left_out.rows[query]
-            mine = found.rows[query, place] == left_out.points[query]
+            mine = found.rows[query, position] == left_out.places[query]
             mine &= label == self.labels[own]
             weight = np.where(mine, weight - self.row_weights[own], weight)
-        return Ballots(query, place, label, votes[query, at] * weight, rows[entry])
+        return Ballots(query, position, label, votes[query, at] * weight, rows[entry])
 
 
 @dataclass(frozen=True)
 class NumberMeans:
-    """Rows with targets (n, t) at points: each point has their total weight and mean."""
+    """Rows with targets (n, t) at places: each place has their total weight and mean."""
 
-    points: Points
+    places: Places
     targets: Floats
     row_weights: Floats
     weights: Weights
 
     @cached_property
     def pooled(self) -> tuple[Floats, Floats]:
-        """Weight (p,) and mean target (p, t) of each point."""
-        return self.points.means(self.targets, self.row_weights)
+        """Weight (p,) and mean target (p, t) of each place."""
+        return self.places.means(self.targets, self.row_weights)
 
     @property
     def width(self) -> int:
         return int(self.targets.shape[1])
 
     def ballots(self, found: Ranked, k: int) -> Ballots:
-        """Return what the k nearest points count in the mean, by their first row."""
+        """Return what the k nearest places count in the mean, by their first row."""
         total, mean = self.pooled
         votes = neighbor_weights(found.distances, k, self.weights, found.rows >= 0)
         votes = votes * total[found.rows[:, :k]]
         query, place = np.nonzero(votes)
         at = found.rows[query, place]
-        return Ballots(query, place, mean[at], votes[query, place], self.points.rows[at])
+        return Ballots(query, place, mean[at], votes[query, place], self.places.rows[at])
 
     def answers(self, found: Ranked, k: int, left_out: LeftOut | None = None) -> Floats:
-        """Return the mean targets (m, t) of the k nearest points, as without a row left out.
+        """Return the mean targets (m, t) of the k nearest places, as without a row left out.
 
-        Points of weight 0, as rows on a cluster may be, count where all k weigh nothing.
+        Places of weight 0, as rows on a cluster may be, count where all k weigh nothing.
         """
         total, mean = self.pooled
         votes = neighbor_weights(found.distances, k, self.weights, found.rows >= 0)
         weight, target = total[found.rows[:, :k]], mean[found.rows[:, :k]]
         if left_out is not None:
-            query, place = np.nonzero(found.rows[:, :k] == left_out.points[:, None])
+            query, place = np.nonzero(found.rows[:, :k] == left_out.places[:, None])
             own = left_out.rows[query]
             left = weight[query, place] - self.row_weights[own]
             share = np.divide(self.row_weights[own], left, np.zeros_like(left), where=left > 0)
@@ -265,99 +260,3 @@ class NumberMeans:
         votes = np.where(weighed.sum(axis=1, keepdims=True) > 0, weighed, votes)
         votes /= votes.sum(axis=1, keepdims=True)
         return np.asarray(np.einsum("mk,mkt->mt", votes, target))
-
-
-def held_out_probabilities(
-    train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats
-) -> Floats:
-    """Return class probabilities (n_numbers, m, C) by locally scaled votes."""
-    first, _ = train.points
-    scales = LocalScales.euclidean(Z[first])
-    distances, rows = nearest_rows(Z[first], Q, min(len(first), 2 * max(NEIGHBORS) + 1))
-    return AskedVotes().probabilities(train, held_out, distances, rows, scales)
-
-
-@dataclass(frozen=True)
-class AskedVotes:
-    """The numbers of neighbours and the kind of votes by which held-out rows are predicted."""
-
-    numbers: tuple[int, ...] = NEIGHBORS
-    weights: Weights = "local"
-
-    @property
-    def are_local(self) -> bool:
-        return isinstance(self.weights, str) and self.weights == "local"
-
-    def by_distance(
-        self, train: TrainingRows, held_out: TrainingRows, table: Floats, among: Floats | None
-    ) -> Floats:
-        """Return class probabilities (n_numbers, m, C) from distances of rows to points.
-
-        Parameters
-        ----------
-        table : ndarray of shape (m, p)
-            Distances of the held-out rows to the points of the training rows.
-        among : ndarray of shape (p, s), or None
-            Distances of these points to some of them, which give the scales of local votes.
-        """
-        most = min(table.shape[1], candidates_of(self.weights, max(self.numbers)))
-        rows = np.argsort(table, axis=1, kind="stable")[:, :most]
-        distances = np.take_along_axis(table, rows, axis=1)
-        scales = None
-        if among is not None:
-            nearest = np.sort(among, axis=1)[:, : NEAR + 1]
-            itself = np.isin(np.arange(len(among)), even_rows(len(among), among.shape[1]))
-            scales = LocalScales(floored_scales(fifth_nearest(nearest, itself)))
-        return self.probabilities(train, held_out, distances, rows, scales)
-
-    def probabilities(
-        self,
-        train: TrainingRows,
-        held_out: TrainingRows,
-        distances: Floats,
-        rows: Ints,
-        scales: LocalScales | None,
-    ) -> Floats:
-        """Return class probabilities (n_numbers, m, C) from the nearest points of held-out rows."""
-        first, point = train.points
-        C = int(max(train.labels.max(), held_out.labels.max())) + 1
-        votes = LabelVotes(
-            Points(first, point), train.labels, train.weights, C, self.weights, scales
-        )
-        unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=C)
-        prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
-        found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
-        most = distances.shape[1]
-        numbers = [max(1, min(k, most - 1)) for k in self.numbers]
-        return np.array(
-            [
-                votes.answers(nearest_of(found, candidates_of(self.weights, k)), k, prior=prior)
-                for k in numbers
-            ]
-        )
-
-
-def held_out_means(train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats) -> Floats:
-    """Return mean targets (n_numbers, m, t) with linear weights."""
-    distances, rows = nearest_rows(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
-    return means_by_number(train, Ranked(distances, rows, np.ones(len(rows), dtype=bool)))
-
-
-def means_by_number(rows: TrainingRows, found: Ranked) -> Floats:
-    assert rows.targets is not None
-    each = np.arange(len(rows))
-    means = NumberMeans(Points(each, each), rows.targets, rows.weights, "linear")
-    return np.array([means.answers(found, k) for k in grid_for(found.rows.shape[1])])
-
-
-def best_left_out(rows: TrainingRows, found: Parameters) -> int:
-    """Return the number of neighbours that predicts rows best, each left out in turn."""
-    factor, center, K = found
-    index = SearchIndex(rows.X, CurvedMetric(factor=factor, center=center, curvature=K))
-    some = even_rows(len(rows), LEFT_OUT_ROWS)
-    nearest = index.nearest(rows.X[some], max(NEIGHBORS) + 2, None)
-    left_out = LeftOut(some, some, np.ones(len(some), dtype=bool))
-    nearest = left_out.drop_from(nearest, nearest.rows.shape[1] - 1)
-    errors = means_by_number(rows, nearest) - cast(Floats, rows.targets)[some]
-    losses = (errors**2).sum(axis=2) @ rows.weights[some]
-    return min(NEIGHBORS[int(np.argmin(losses))], len(rows) - 1)

@@ -16,8 +16,8 @@ from cayleyklein import (
     CurvedMetric,
 )
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.kernels.state import kernel_state, restore_kernel
-from cayleyklein.selection import procedure
+from cayleyklein.prediction import folds
+from cayleyklein.prediction.state import kernel_state, restore_kernel
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -86,6 +86,64 @@ def test_heavy_tails_are_ranked():
     as_is = CurvedKernelClassifier(geometry="flat", columns="standardised", random_state=0)
     assert model.score(A[200:], a[200:]) > as_is.fit(A[:200], a[:200]).score(A[200:], a[200:])
     assert model.feature_weights()[:2].sum() > 0.5
+
+
+def test_a_single_heavy_tail_adds_a_part():
+    A, a = nested(200)
+    A[3, 2] = 40.0
+    model = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A, a)
+    names = model.selection_.trials[-1].name
+    assert names == "metric + columns + ranks + neighbors + plain"
+    assert model.columns_ == "standardised"
+    asked = CurvedKernelClassifier(("ranks", "columns"), random_state=0).fit(X, NAMES)
+    assert [trial.name for trial in asked.selection_.trials] == [
+        "columns", "ranks", "columns + ranks",
+    ]  # fmt: skip
+    assert asked.score(X, NAMES) > 0.9
+
+
+# -- what must stay true ------------------------------------------------------------
+
+
+def some_table(seed=0):
+    """Return rows of columns of different shapes, and three classes."""
+    rng = np.random.default_rng(seed)
+    A = rng.exponential(size=(90, 4)) ** [0.3, 0.6, 1.0, 1.4]
+    a = (A[:, 0] + A[:, 1] > 1.6).astype(int) + (A[:, 2] + 0.3 * rng.normal(size=90) > 1.5)
+    return A, a, rng.exponential(size=(40, 4)) ** [0.3, 0.6, 1.0, 1.4]
+
+
+@pytest.mark.filterwarnings("ignore:Classes .* have fewer than 4 distinct rows")
+@pytest.mark.parametrize("kind", [CurvedKernelClassifier, CurvedKNeighborsClassifier])
+def test_a_table_given_twice_is_the_table_given_once(kind):
+    A, a, Q = some_table()
+    once = kind(random_state=0).fit(A, a).predict_proba(Q)
+    twice = kind(random_state=0).fit(np.tile(A, (2, 1)), np.tile(a, 2)).predict_proba(Q)
+    np.testing.assert_allclose(twice, once, atol=1e-6)
+
+
+def test_a_table_of_categories_given_twice_is_the_table_given_once():
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 2, size=(300, 4)).astype(float)
+    a = (rng.uniform(size=300) < 0.1 + 0.8 * (A[:, 0] == A[:, 1])).astype(int)
+    once = CurvedKernelClassifier(random_state=0).fit(A, a)
+    twice = CurvedKernelClassifier(random_state=0).fit(np.tile(A, (2, 1)), np.tile(a, 2))
+    np.testing.assert_allclose(twice.predict_proba(A), once.predict_proba(A), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [CurvedKernelClassifier, CurvedKNeighborsClassifier])
+def test_neither_names_of_classes_nor_orders_nor_units_matter(kind):
+    A, a, Q = some_table()
+    rng = np.random.default_rng(1)
+    once = kind(random_state=0).fit(A, a).predict_proba(Q)
+    names = np.array(["z", "m", "a"])
+    renamed = kind(random_state=0).fit(A, names[a]).predict_proba(Q)[:, ::-1]
+    np.testing.assert_allclose(renamed, once, atol=1e-5)
+    columns, rows = rng.permutation(4), rng.permutation(90)
+    moved = kind(random_state=0).fit(A[rows][:, columns], a[rows]).predict_proba(Q[:, columns])
+    np.testing.assert_allclose(moved, once, atol=1e-5)
+    scaled = kind(random_state=0).fit(A * 2.0**20, a).predict_proba(Q * 2.0**20)
+    np.testing.assert_allclose(scaled, once, atol=1e-5)
 
 
 def test_held_out_rows_teach_nothing():
@@ -160,7 +218,9 @@ def test_class_weights_are_row_weights():
 def test_explanations_add_up(model):
     why = model.explain(X[75])
     direction = np.where(model.classes_ == why.prediction, 1.0, -0.5)
-    assert sum(why.parts.values()) == pytest.approx(float((model._total(X[75:76]) @ direction)[0]))
+    assert sum(why.parts.values()) == pytest.approx(
+        float((model._sum.total(X[75:76]) @ direction)[0])
+    )
     assert why.effects[0] == max(why.effects, key=abs)
     assert (why.labels == NAMES[why.rows]).all()
     assert "for" in repr(why)
@@ -172,7 +232,7 @@ def test_models_are_pickled_without_their_factors(model):
     model.explain(X[0])  # computes factors of all rows
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert "_root" not in vars(next(iter(again._sum.machines.values())))
+    assert "_root" not in vars(again._sum.parts["columns"])
 
 
 # -- numbers ------------------------------------------------------------------------
@@ -227,16 +287,16 @@ def test_equal_rows_with_different_targets():
 @pytest.fixture
 def few_are_many(monkeypatch):
     """Let a few hundred rows take the way of many."""
-    monkeypatch.setattr(procedure, "FOLDS_UP_TO", 200)
-    monkeypatch.setattr(procedure, "MOST_HELD_OUT", 100)
+    monkeypatch.setattr(folds, "FOLDS_UP_TO", 200)
+    monkeypatch.setattr(folds, "MOST_HELD_OUT", 100)
 
 
 @pytest.mark.usefixtures("few_are_many")
 def test_landmarks_do_about_as_well(monkeypatch):
     A, a = make_classification(1500, 8, n_informative=5, n_redundant=0, random_state=1)
     many = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
-    assert max(len(m.rows) for m in many._sum.machines.values()) <= 300
-    monkeypatch.setattr(procedure, "FOLDS_UP_TO", 2500)
+    assert max(len(many._sum.parts[name].rows) for name in ("metric", "columns")) <= 300
+    monkeypatch.setattr(folds, "FOLDS_UP_TO", 2500)
     exact = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
     assert many.score(A[600:], a[600:]) > exact.score(A[600:], a[600:]) - 0.04
     assert len(many.explain(A[0]).rows) > 10
@@ -255,20 +315,32 @@ def test_many_rows_of_numbers_and_heavy_tails():
 
 
 @pytest.mark.usefixtures("few_are_many")
+@pytest.mark.parametrize("geometry", ["auto", "mixed"])
+def test_the_metric_of_many_rows_is_learned_from_a_sample(geometry):
+    A, a = nested(400)
+    A[7] *= 30.0  # a heavy tail, so that ranks are looked at
+    model = CurvedKernelClassifier(geometry=geometry, random_state=0).fit(A[:320], a[:320])
+    assert set(model.part_weights_) <= {"metric", "columns", "neighbors", "plain"}
+    assert model.metric_.geometry == ("mixed" if geometry == "mixed" else "product")
+    assert model.score(A[320:], a[320:]) > 0.6
+
+
+@pytest.mark.usefixtures("few_are_many")
 def test_the_number_of_landmarks_can_be_given():
     A, a = nested(400)
     model = CurvedKernelClassifier("metric", geometry="flat", n_landmarks=40, random_state=0)
-    assert len(model.fit(A, a)._sum.machines["metric"].rows) in (20, 40)
+    assert len(model.fit(A, a)._sum.parts["metric"].rows) in (20, 40)
 
 
 def test_what_repeats_is_sure():
-    """In a table of categories new rows repeat old ones; probabilities are their shares there."""
+    """In a table of categories new rows repeat old ones; probabilities are the shares there."""
     rng = np.random.default_rng(0)
     A = rng.integers(0, 2, size=(900, 4)).astype(float)
     chance = 0.1 + 0.8 * ((A @ [8, 4, 2, 1]) % 3 == 0)
     a = (rng.uniform(size=900) < chance).astype(int)
     model = CurvedKernelClassifier(random_state=0).fit(A[:600], a[:600])
-    np.testing.assert_allclose(model.predict_proba(A[600:])[:, 1], chance[600:], atol=0.13)
+    shares = [a[:600][(A[:600] == row).all(axis=1)].mean() for row in A[600:]]
+    np.testing.assert_allclose(model.predict_proba(A[600:])[:, 1], shares, atol=0.13)
 
 
 # -- bad input ----------------------------------------------------------------------
@@ -319,15 +391,17 @@ def test_bad_rows_are_refused():
 # -- model files --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("columns", ["standardised", "ranks"])
+@pytest.mark.parametrize("columns", ["standardised", "ranks", "auto"])
 def test_what_was_learned_survives_as_plain_arrays(columns):
     A, a = make_friedman1(120, random_state=0)
+    A[5, 3] = 30.0  # a heavy tail adds the part of ranks
     labels = np.where(a > np.median(a), "high", "low")
     for kind, y in ((CurvedKernelClassifier, labels), (CurvedKernelRegressor, a)):
         one = kind(geometry="flat", columns=columns, random_state=0).fit(A[:100], y[:100])
+        assert ("ranks" in one._sum.parts) == (columns == "auto")
         two = kind(random_state=0)
         restore_kernel(two, kernel_state(one), one._given, one.metric_)
-        np.testing.assert_allclose(two._total(A), one._total(A), atol=1e-10)
+        np.testing.assert_allclose(two._sum.total(A), one._sum.total(A), atol=1e-10)
         np.testing.assert_array_equal(two.feature_weights(), one.feature_weights())
         assert (two.predict(A) == one.predict(A)).all() or y is a
     np.testing.assert_allclose(two.predict_interval(A), one.predict_interval(A))

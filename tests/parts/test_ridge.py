@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cayleyklein.kernels.machine import Spectrum
+from cayleyklein.parts.ridge import Spectrum
 
 
 @pytest.fixture(params=["equal", "different"])

@@ -7,19 +7,16 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.kernels import landmarks, machine
-from cayleyklein.kernels.fitting import counted_rows, pool_rows
-from cayleyklein.kernels.machine import (
+from cayleyklein.learning.rows import GivenRows, place_order
+from cayleyklein.parts import distances, landmarks, ridge
+from cayleyklein.parts.distances import (
     ColumnDistance,
     NormalScores,
-    Spectrum,
-    TargetPoints,
-    Tuning,
-    fit_machine,
     metric_distance,
     slope_weights,
 )
-from cayleyklein.learning.rows import GivenRows
+from cayleyklein.parts.places import TargetPlaces, count_rows, pool_rows
+from cayleyklein.parts.ridge import Spectrum, Tuning, fit_machine
 
 BALL = {K: CurvedMetric.euclidean(3, curvature=K) for K in (-1.0, -0.2, 0.0, 0.5, 4.0)}
 METRICS = {
@@ -33,7 +30,7 @@ def points_of(X, y, weights=None):
     y = np.reshape(y, (len(X), -1))
     weights = np.ones(len(X)) if weights is None else weights
     ones = np.ones(len(X))
-    return TargetPoints(np.asarray(X, float), y, weights, ones, 0 * ones, np.arange(len(X)))
+    return TargetPlaces(np.asarray(X, float), y, weights, ones, 0 * ones, np.arange(len(X)))
 
 
 def ball_rows(n, d, seed=0):
@@ -46,14 +43,14 @@ def ball_rows(n, d, seed=0):
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 20.0])
 def test_kernels_are_positive_definite(name, gamma):
     X = ball_rows(80, 3)
-    gram = machine.gram_of(metric_distance(METRICS[name])(X), gamma)
+    gram = ridge.gram_of(metric_distance(METRICS[name])(X), gamma)
     assert np.linalg.eigvalsh(gram).min() > 0
 
 
 def test_kernel_of_columns_is_positive_definite():
     X = ball_rows(80, 3)
     for weights in ([1.0, 1.0, 1.0], [0.0, 2.0, 0.5]):
-        gram = machine.gram_of(ColumnDistance(np.array(weights))(X), 2.0)
+        gram = ridge.gram_of(ColumnDistance(np.array(weights))(X), 2.0)
         assert np.linalg.eigvalsh(gram).min() > 0
 
 
@@ -87,17 +84,17 @@ def test_chosen_tuning_is_the_best_of_leaving_points_out():
     y = np.sin(3 * X[:, 0])[:, None] + 0.1 * np.random.default_rng(0).normal(size=(50, 1))
     found = fit_machine(metric_distance(BALL_PLANE), points_of(X, y))
 
-    def loss(gamma, ridge):
-        unit = machine.typical_distance(BALL_PLANE.pairwise(X))
+    def loss(gamma, penalty):
+        unit = ridge.typical_distance(BALL_PLANE.pairwise(X))
         total, centred = 0.0, y - y.mean()
         gram = np.exp(-gamma / unit * BALL_PLANE.pairwise(X))
         for i in range(50):
             rest = np.delete(np.arange(50), i)
-            a = np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(49), centred[rest])
+            a = np.linalg.solve(gram[np.ix_(rest, rest)] + penalty * np.eye(49), centred[rest])
             total += ((centred[i] - gram[i, rest] @ a) ** 2).sum()
         return total
 
-    tried = {(g, r): loss(g, r) for g in machine.GAMMAS for r in machine.RIDGES}
+    tried = {(g, r): loss(g, r) for g in ridge.GAMMAS for r in ridge.RIDGES}
     assert tuple(found.tuning) == min(tried, key=tried.get)
 
 
@@ -105,22 +102,22 @@ def test_rows_at_one_point_are_left_out_one_at_a_time():
     rng = np.random.default_rng(0)
     places = ball_rows(8, 2)
     place = rng.integers(0, 8, size=40)
-    X, y, ridge = places[place], rng.normal(size=(40, 2)), 0.3
+    X, y, penalty = places[place], rng.normal(size=(40, 2)), 0.3
     gram = np.exp(-BALL_PLANE.pairwise(X))
     expected = 0.0
     for i in range(40):
         rest = np.delete(np.arange(40), i)
-        a = np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(39), y[rest])
+        a = np.linalg.solve(gram[np.ix_(rest, rest)] + penalty * np.eye(39), y[rest])
         expected += ((y[i] - gram[i, rest] @ a) ** 2).sum()
     points = pool_rows(GivenRows(X, y, np.ones(40), 2), y, counted=True)
     spectrum = Spectrum.of(np.exp(-BALL_PLANE.pairwise(points.X)), points.targets, points.weights)
-    alpha, inverse = spectrum.coefficients(ridge), spectrum.inverse_diagonal(ridge)
-    assert points.left_out_loss(alpha, inverse, ridge) == pytest.approx(expected, rel=1e-9)
+    alpha, inverse = spectrum.coefficients(penalty), spectrum.inverse_diagonal(penalty)
+    assert points.left_out_loss(alpha, inverse, penalty) == pytest.approx(expected, rel=1e-9)
 
 
 def test_many_points_choose_the_best_ridge_of_all():
     rng = np.random.default_rng(0)
-    n = machine.GAMMA_POINTS + 50
+    n = ridge.GAMMA_PLACES + 50
     X = ball_rows(n, 2)
     y = np.sin(4 * X) + 0.3 * rng.normal(size=(n, 2))
     points = points_of(X, y, rng.uniform(0.5, 2.0, size=n))
@@ -128,15 +125,15 @@ def test_many_points_choose_the_best_ridge_of_all():
     gram, (centred, _) = np.exp(-found.gamma * BALL_PLANE.pairwise(X)), points.centred()
     spectrum = Spectrum.of(gram, centred.targets, centred.weights)
     losses = {
-        ridge: centred.left_out_loss(
-            spectrum.coefficients(ridge), spectrum.inverse_diagonal(ridge), ridge
+        penalty: centred.left_out_loss(
+            spectrum.coefficients(penalty), spectrum.inverse_diagonal(penalty), penalty
         )
-        for ridge in machine.RIDGES
+        for penalty in ridge.RIDGES
     }
-    ridge = found.tuning.ridge
-    assert ridge == min(losses, key=losses.get)
-    np.testing.assert_allclose(found.coefficients, spectrum.coefficients(ridge), atol=1e-8)
-    assert found.log_likelihood == pytest.approx(spectrum.log_likelihood(ridge).sum(), rel=1e-9)
+    penalty = found.tuning.ridge
+    assert penalty == min(losses, key=losses.get)
+    np.testing.assert_allclose(found.coefficients, spectrum.coefficients(penalty), atol=1e-8)
+    assert found.log_likelihood == pytest.approx(spectrum.log_likelihood(penalty).sum(), rel=1e-9)
 
 
 def test_slopes_are_derivatives():
@@ -145,9 +142,9 @@ def test_slopes_are_derivatives():
     weights, h = np.array([1.0, 0.3, 2.0]), 1e-6
 
     def value(Q):
-        return machine.gram_of(ColumnDistance(weights)(Q, X), 1.0) @ a
+        return ridge.gram_of(ColumnDistance(weights)(Q, X), 1.0) @ a
 
-    gram = machine.gram_of(ColumnDistance(weights)(Q, X), 1.0)
+    gram = ridge.gram_of(ColumnDistance(weights)(Q, X), 1.0)
     found = slope_weights(weights, X, Q, gram, a)
     for j in range(3):
         step = h * np.eye(3)[j]
@@ -160,14 +157,14 @@ def test_columns_of_noise_get_little_weight():
     X = rng.normal(size=(400, 20)) * 10.0 ** np.arange(20)[::-1]
     scale = X.std(axis=0)
     y = np.sin(2 * X[:, 0] / scale[0]) + np.abs(X[:, 1]) / scale[1]
-    weights = machine.weigh_columns(points_of(X, y)).weights * scale
+    weights = distances.weigh_columns(points_of(X, y)).weights * scale
     assert weights[:2].min() > 3 * weights[2:].max()
 
 
 def test_constant_columns_and_constant_targets():
     X = np.column_stack([np.ones(30), np.arange(30.0)])
-    assert machine.weigh_columns(points_of(X, X[:, 1])).weights[0] == 0
-    constant = fit_machine(machine.weigh_columns(points_of(X, X[:, 0])), points_of(X, X[:, 0]))
+    assert distances.weigh_columns(points_of(X, X[:, 1])).weights[0] == 0
+    constant = fit_machine(distances.weigh_columns(points_of(X, X[:, 0])), points_of(X, X[:, 0]))
     np.testing.assert_allclose(constant.scores(X), 1.0)
 
 
@@ -191,9 +188,8 @@ def test_all_rows_as_landmarks_are_the_exact_machine():
     rows = GivenRows(X, y[:, 0], np.ones(60), 2)
     given = GivenRows(X, y[:, 0], np.where(np.arange(60) < 45, 1.0, 0.0), 2)
     tuning, distance = Tuning(1.0, 0.1), metric_distance(BALL_PLANE)
-    found, scores = landmarks.fit_landmarks(
-        distance, X[rest], rest, given, rows.take(held), lambda y: y[:, None], [tuning]
-    )
+    many = landmarks.ManyRows(given, rows.take(held), given, None, lambda y: y[:, None])
+    found, scores = landmarks.fit_landmarks(distance, X[rest], rest, many, [tuning])
     gram = np.exp(-found.gamma * BALL_PLANE.pairwise(X))
     m, mean = len(found.rows), y[rest].mean()
     few = rest[:m]
@@ -209,16 +205,35 @@ def test_sums_do_not_depend_on_blocks(monkeypatch):
     weights = np.random.default_rng(1).uniform(size=100)
     kernel = landmarks.LandmarkKernel(metric_distance(BALL_PLANE), 1.0, X[:10])
     whole = landmarks.row_sums(kernel, X, y, weights)
-    monkeypatch.setattr(machine, "GRAM_ENTRIES", 70)
+    monkeypatch.setattr(ridge, "GRAM_ENTRIES", 70)
     halves = np.split(X, [37]), np.split(y, [37]), np.split(weights, [37])
     parts = sum(landmarks.row_sums(kernel, *half) for half in zip(*halves, strict=True))
     np.testing.assert_allclose(whole, parts, rtol=1e-12, atol=1e-14)
 
 
-def test_weights_that_are_counts():
-    X, y = np.arange(4.0)[:, None], np.zeros(4)
-    for weights, expected in (([3, 3, 3, 3], [1, 1, 1, 1]), ([0, 0.2, 0.4, 0.2], [0, 1, 2, 1])):
-        found, counted = counted_rows(GivenRows(X, y, np.array(weights, float), 1))
+def test_copies_are_counted_where_most_rows_share_their_place_with_other_targets():
+    X, y = np.repeat([0.0, 1.0], 4)[:, None], np.array([0, 0, 1, 1, 0, 1, 1, 1])
+    for weights, expected in (
+        ([3.0] * 8, [1.0] * 8),
+        ([0.2, 0.4] * 4, [1.0, 2.0] * 4),
+        ([1, 1, 1, 1, 2, 1, 1, 0], [0.5] * 4 + [1.0, 0.5, 0.5, 0.0]),  # 2, 2; 2, 2 observations
+    ):
+        found, counted = count_rows(GivenRows(X, y, np.array(weights, float), 1))
         assert counted
         assert found.weights.tolist() == expected
-    assert not counted_rows(GivenRows(X, y, np.array([1.0, 1.5, 1.0, 2.0]), 1))[1]
+    odd = np.array([1.0, 1.5, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    assert not count_rows(GivenRows(X, y, odd, 1))[1]
+    assert not count_rows(GivenRows(X, np.repeat([0, 1], 4), np.ones(8), 1))[1]
+    one_by_one = np.arange(8.0)[:, None]
+    assert not count_rows(GivenRows(one_by_one, y, np.ones(8), 1))[1]
+    twice = GivenRows(np.tile(X, (2, 1)), np.tile(y, 2), np.ones(16), 1)
+    assert count_rows(twice)[0].weights.sum() == 8.0
+
+
+def test_places_have_an_order_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.exponential(size=(30, 4)) ** np.arange(1, 5)
+    order = place_order(X)
+    columns, rows = rng.permutation(4), rng.permutation(30)
+    moved = (X * [2.0, 0.3, 1e6, 1.0])[:, columns][rows]
+    np.testing.assert_array_equal(rows[place_order(moved)], order)

@@ -1,4 +1,4 @@
-"""Machines and votes of many rows, in memory or on a cluster: a sum of kernels at m landmarks.
+"""A kernel machine of many rows, in memory or on a cluster: a sum of kernels at m landmarks.
 
 f(x) = Σⱼ aⱼ k(x, zⱼ) minimises Σᵢ wᵢ (yᵢ - f(xᵢ))² + λ‖f‖² over the span of m landmarks zⱼ (the
 Nyström method, as Williams and Seeger 2001): (A + λ K) a = b with K the landmarks' Gram matrix,
@@ -6,13 +6,11 @@ A = Kₙₘᵀ W Kₙₘ and b = Kₙₘᵀ W y. A and b are sums over the rows:
 cluster, are added up, and memory is m² and one block. The first landmarks are a problem of their
 own, whose A and b are corners of these.
 
-Some rows are held out once. The metric and the weights of columns are learned from a sample of the
-others, the machines are fitted to all others, and the held-out rows choose γ, λ, the number of
-landmarks and the weights of the parts. At the end the held-out rows are added.
+The machine is fitted to all rows but some held-out ones, which choose γ, λ and the number of
+landmarks. At the end they are added.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -21,13 +19,12 @@ from scipy import linalg
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein.kernels import fitting, machine
-from cayleyklein.kernels.fitting import FittedSum, HeldOut, PartFitter
-from cayleyklein.kernels.machine import Distance, KernelMachine, NormalScores, TargetPoints, Tuning
 from cayleyklein.learning.rows import GivenRows, distinct_rows, draw_by_class
+from cayleyklein.learning.samples import TIE, gain_of
 from cayleyklein.neighbors.search import slices
-from cayleyklein.selection import procedure
-from cayleyklein.selection.scores import TIE, gain_of
+from cayleyklein.parts import ridge
+from cayleyklein.parts.places import TargetPlaces
+from cayleyklein.parts.ridge import Distance, KernelMachine, Tuning
 
 WORK = 2e11  # multiplications n m² that the sums of one machine may take: some seconds on two cores
 FEWEST_LANDMARKS, MOST_LANDMARKS = 500, 2000
@@ -35,69 +32,62 @@ SHARES = (0.5, 1.0)  # of the landmarks that are tried: fewer, if as good, predi
 JITTER = 1e-12  # relative growth of the diagonal of A + λK: rounding may lose least eigenvalues
 SUMS_AT_A_TIME = 8  # sums of blocks that are added at a time on a cluster
 TRIAL_ROWS, TRIAL_LANDMARKS = 20_000, 500  # of the fits that choose between two γ
-VOTING_ROWS = 50_000  # among which held-out rows have neighbours while the parts are weighed
 NARROWER = 3.0  # factor of a sample's γ, tried too: with more rows, nearer ones can decide
-RANK_ROWS = 10_000  # rows whose ranks are the scores of columns
 
 
-def fit_many(fitter: PartFitter, given: GivenRows, columns: str, wanted: int | None) -> FittedSum:
-    """Fit the sum; with `wanted` landmarks, or as many as earn it."""
-    rng, task = np.random.default_rng(fitter.seed), fitter.task
-    given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
-    ranks = None
-    if columns != "standardised":
-        sample = given.draw(machine.EXACT_POINTS, 1, rng)
-        if columns == "ranks" or fitting.ranks_may_help(fitter, sample):
-            some = given.draw(RANK_ROWS, 1, rng)
-            ranks = NormalScores.of(cast(Floats, some.X), some.weights)
-            if isinstance(given.X, RowBlocks):
-                blocks = [_distributed.task(ranks.transform, block) for block in given.X.blocks]
-                given = replace(given, X=given.X._replace(blocks=blocks))
-            else:
-                given = given.mapped(ranks.transform)
-    kept = np.flatnonzero(given.weights > 0)
-    size = min(procedure.MOST_HELD_OUT, int(procedure.HELD_OUT_SHARE * len(kept)))
-    held = kept[draw_by_class(given.labels[kept], size, 0, rng)]
-    weights = given.weights.copy()
-    weights[held] = 0.0
-    rest, held_out = replace(given, weights=weights), given.take(held)
-    metric, learner = fitter.learn(rest, "sample")
-    X, pool = cast(Floats, held_out.X), rest.draw(VOTING_ROWS, 1, rng)
-    sample = pool.draw(machine.EXACT_POINTS, 1, rng)
-    points = fitting.pool_rows(sample, task.targets(sample.target), False)
-    scores, machines = fitter.vote(pool, metric, X), {}
-    rows = points, pool, rest, held_out
-    for name, distance in fitter.distances(points, metric).items():
-        machines[name], scores[name] = fit_part(fitter, distance, *rows, wanted, rng)
-    spreads = fitting.spread_of(task, machines, X)
-    judged = HeldOut(fitter, scores, held_out, len(held), spreads)
-    return FittedSum.weighed(fitter, given, judged, machines, metric, learner, ranks)
+class ManyRows(NamedTuple):
+    """Rows of which some are held out, to fit a part to.
+
+    Attributes
+    ----------
+    rest : GivenRows
+        All rows, those that are held out with the weight 0.
+    held_out : GivenRows
+        The held-out rows, in memory.
+    pool : GivenRows
+        A sample of `rest` in memory.
+    sample : TargetPlaces
+        The places of a smaller sample.
+    targets : callable
+        Makes what machines are fitted to, of targets.
+    """
+
+    rest: GivenRows
+    held_out: GivenRows
+    pool: GivenRows
+    sample: TargetPlaces
+    targets: Callable[[AnyArray], Floats]
 
 
-def fit_part(
-    fitter: PartFitter, distance: Distance, points: TargetPoints, pool: GivenRows,
-    rest: GivenRows, held_out: GivenRows, wanted: int | None, rng: np.random.Generator,
-) -> tuple[KernelMachine, Floats]:  # fmt: skip
-    """Fit one machine by landmarks.
+def fit_by_landmarks(
+    distance: Distance,
+    rows: ManyRows,
+    gammas: tuple[float, ...],
+    ridges: tuple[float, ...],
+    n_landmarks: int | None,
+    rng: np.random.Generator,
+) -> tuple[KernelMachine, Floats]:
+    """Fit a machine to many rows; return it, and the scores of held-out rows without them.
 
     γ is the sample's or a narrower one, by a small trial, and λ is about the best of the trial.
+    Without a number of landmarks there are as many as earn it.
     """
-    gammas, ridges, targets = fitter.gammas, fitter.ridges, fitter.task.targets
-    tunings = [Tuning(gamma, ridge) for gamma in gammas for ridge in ridges]
+    tunings = [Tuning(gamma, penalty) for gamma in gammas for penalty in ridges]
     if len(tunings) > 1:
-        start = machine.fit_machine(distance, points, None, gammas, ridges).tuning.gamma
+        start = ridge.fit_machine(distance, rows.sample, None, gammas, ridges).tuning.gamma
         tried = {start, NARROWER * start} if len(gammas) > 1 else {start}
-        tunings = [Tuning(gamma, ridge) for gamma in sorted(tried) for ridge in ridges]
-        trial = pool.draw(TRIAL_ROWS, 1, rng)
-        some = drawn_landmarks(rest, TRIAL_LANDMARKS, rng)
-        fitted, _ = fit_landmarks(distance, *some, trial, held_out, targets, tunings)
-        gamma, at = fitted.tuning.gamma, ridges.index(fitted.tuning.ridge)
-        tunings = [Tuning(gamma, ridge) for ridge in ridges[max(0, at - 1) : at + 2]]
-    n = int((rest.weights > 0).sum())
+        tunings = [Tuning(gamma, penalty) for gamma in sorted(tried) for penalty in ridges]
+        trial = rows._replace(rest=rows.pool.draw(TRIAL_ROWS, 1, rng))
+        some = drawn_landmarks(rows.rest, TRIAL_LANDMARKS, rng)
+        fitted, _ = fit_landmarks(distance, *some, trial, tunings)
+        gamma = fitted.tuning.gamma
+        at = ridges.index(fitted.tuning.ridge)
+        tunings = [Tuning(gamma, penalty) for penalty in ridges[max(0, at - 1) : at + 2]]
+    n = int((rows.rest.weights > 0).sum())
     most = min(int(np.clip(np.sqrt(WORK / n), FEWEST_LANDMARKS, MOST_LANDMARKS)), n // 2)
-    m = max(2, most if wanted is None else min(wanted, n))
-    some = drawn_landmarks(rest, m, rng)
-    return fit_landmarks(distance, *some, rest, held_out, targets, tunings)
+    size = max(2, most if n_landmarks is None else min(n_landmarks, n))
+    landmarks, numbers = drawn_landmarks(rows.rest, size, rng)
+    return fit_landmarks(distance, landmarks, numbers, rows, tunings)
 
 
 def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
@@ -118,14 +108,14 @@ class LandmarkKernel(NamedTuple):
     landmarks: Floats
 
     def gram(self, X: Floats) -> Floats:
-        return machine.gram_of(self.distance(X, self.landmarks), self.gamma)
+        return ridge.gram_of(self.distance(X, self.landmarks), self.gamma)
 
 
 def row_sums(kernel: LandmarkKernel, X: Floats, targets: Floats, weights: Floats) -> Floats:
     """Return A = KᵀWK and b = KᵀWy of rows with centred targets (n, t), beside each other."""
     m = len(kernel.landmarks)
     squares, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
-    for some in slices(len(X), max(1, machine.GRAM_ENTRIES // m)):
+    for some in slices(len(X), max(1, ridge.GRAM_ENTRIES // m)):
         roots = np.sqrt(weights[some])[:, None]
         gram = kernel.gram(X[some])
         gram *= roots
@@ -149,35 +139,37 @@ def sum_blocks(kernel: LandmarkKernel, rows: GivenRows, targets: Floats) -> Floa
     return cast(Floats, _distributed.compute(found[0], doing="adding up the rows")[0])
 
 
-def solved_sums(gram: Floats, sums: Floats, ridge: float) -> Floats:
+def solved_sums(gram: Floats, sums: Floats, penalty: float) -> Floats:
     """Return a (m, t) of (A + λK) a = b, of the first m landmarks; `gram` is K of these."""
     m, n = len(gram), len(sums)
-    system = sums[:m, :m] + ridge * gram
+    system = sums[:m, :m] + penalty * gram
     system[np.diag_indices(m)] *= 1 + JITTER
     factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
     return np.asarray(linalg.cho_solve(factor, sums[:m, n:], check_finite=False))
 
 
 def fit_landmarks(
-    distance: Distance, landmarks: Floats, numbers: Ints, rows: GivenRows, held_out: GivenRows,
-    targets_of: Callable[[AnyArray], Floats], tunings: list[Tuning],
-) -> tuple[KernelMachine, Floats]:  # fmt: skip
+    distance: Distance, landmarks: Floats, numbers: Ints, rows: ManyRows, tunings: list[Tuning]
+) -> tuple[KernelMachine, Floats]:
     """Fit a machine to all rows; return it, and the scores of held-out rows without them.
 
     The tuning and the share of the landmarks are those with the least squared error on the held-out
     rows; more landmarks must gain more than a tie. Then these rows are added.
     """
-    targets = targets_of(rows.target)
-    mean = rows.weights @ targets / rows.weights.sum()
+    rest, held_out = rows.rest, rows.held_out
+    targets = rows.targets(rest.target)
+    mean = rest.weights @ targets / rest.weights.sum()
     among = distance(landmarks)
-    unit = machine.typical_distance(among)
-    X, truth = cast(Floats, held_out.X), targets_of(held_out.target) - mean
+    unit = ridge.typical_distance(among)
+    X = cast(Floats, held_out.X)
+    truth = rows.targets(held_out.target) - mean
     shares = held_out.weights / held_out.weights.sum()
     best: tuple[Floats, Tuning, int, Floats] | None = None
     for gamma in sorted({tuning.gamma for tuning in tunings}):
         kernel = LandmarkKernel(distance, gamma / unit, landmarks)
-        sums = sum_blocks(kernel, rows, targets - mean)
-        gram, held = np.exp(-kernel.gamma * among), kernel.gram(X)
+        sums = sum_blocks(kernel, rest, targets - mean)
+        gram = np.exp(-kernel.gamma * among)
+        held = kernel.gram(X)
         for m in (round(share * len(landmarks)) for share in SHARES):
             for tuning in (each for each in tunings if each.gamma == gamma):
                 a = solved_sums(gram[:m, :m], sums, tuning.ridge)
@@ -195,9 +187,16 @@ def fit_landmarks(
     sums = np.delete(sums[:m], slice(m, len(landmarks)), axis=1)  # of the landmarks that are kept
     sums += row_sums(kernel, X, truth, held_out.weights)
     coefficients = solved_sums(gram, sums, tuning.ridge)
-    noise = np.full(m, tuning.ridge * m / len(rows.weights))
+    noise = np.full(m, tuning.ridge * m / len(rest.weights))
     fitted = KernelMachine(
-        distance, kernel.gamma, tuning, kernel.landmarks, numbers[:m], gram @ coefficients,
-        coefficients, mean, noise,
-    )  # fmt: skip
+        distance=distance,
+        gamma=kernel.gamma,
+        tuning=tuning,
+        rows=kernel.landmarks,
+        numbers=numbers[:m],
+        targets=gram @ coefficients,
+        coefficients=coefficients,
+        offset=mean,
+        noise=noise,
+    )
     return fitted, scores

@@ -1,0 +1,98 @@
+"""How many rows teach a metric: a sample that doubles until held-out rows gain nothing."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.learning import descent
+from cayleyklein.learning.rows import TrainingRows
+
+FIRST_SAMPLE = 8000  # rows, where their columns are few
+LEAST_GROWTH = 1.5  # factor by which a sample must be able to grow to be worth another pass
+# Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last.
+FIRST_WORK, MOST_WORK = 4e9, 2e10
+TIE = 0.5  # standard errors of the gain under which the simpler model wins
+
+# (rows that were learned from, fits) → scores (n_scores, n_settings, m) of held-out rows, the first
+# of them the loss
+Judge = Callable[[TrainingRows, descent.Fits], Floats]
+
+
+class Stage(NamedTuple):
+    """One size of a sample, and its loss on held-out rows: log loss for labels, else 1 - R².
+
+    >>> Stage(n_rows=8000, loss=0.31).n_rows
+    8000
+    """
+
+    n_rows: int
+    loss: float
+
+
+class Grown(NamedTuple):
+    """The fits of the best sample, their scores of held-out rows, and all samples."""
+
+    fits: descent.Fits
+    scores: Floats
+    stages: tuple[Stage, ...]
+
+
+def grow(
+    rows: TrainingRows,
+    order: Ints,
+    recipes: tuple[descent.Recipe, ...],
+    judge: Judge,
+    weights: Floats,
+    rng: np.random.Generator,
+    report: descent.Report | None,
+) -> Grown:
+    """Learn from a sample that doubles, one more pass each time, until held-out rows gain nothing.
+
+    Samples are beginnings of an `order` of the rows; `weights` are those of the held-out rows.
+    """
+    size = min(FIRST_SAMPLE, most_rows(rows.n_columns, FIRST_WORK))
+    most = min(len(rows), most_rows(rows.n_columns, MOST_WORK))
+    size = size if most > LEAST_GROWTH * size else most
+
+    some = rows.take(order[:size])
+    fits = descent.descend_parts(some, recipes, rng, report)
+    scores = judge(some, fits)
+    loss = best_losses(scores, weights)[1]
+    stages = [Stage(len(some), float(loss @ weights))]
+    while most > LEAST_GROWTH * size and not fits[-1].stopped:
+        size = min(2 * size, most)
+        some = rows.take(order[:size])
+        more = descent.descend_parts(some, recipes, rng, report, fits, n_passes=1)
+        if len(more) < len(recipes):
+            break
+        found = judge(some, more)
+        lower = best_losses(found, weights)[1]
+        stages.append(Stage(len(some), float(lower @ weights)))
+        gain, error = gain_of(loss, lower, weights)
+        if gain > 0:
+            fits, scores, loss = more, found, lower
+        if gain <= TIE * error:
+            break
+    return Grown(fits, scores, tuple(stages))
+
+
+def most_rows(r: int, work: float) -> int:
+    return int(max(np.sqrt(work / r), work / (r * descent.n_anchors(r))))
+
+
+def best_losses(scores: Floats, share: Floats) -> tuple[int, Floats]:
+    """Return the number of the best setting, and the losses (m,) with it.
+
+    `scores` are (n_scores, n_settings, m), the first of them the loss; `share` (m,) are weights.
+    """
+    best = int(np.argmin(scores[0] @ share))
+    return best, scores[0, best]
+
+
+def gain_of(before: Floats, after: Floats, share: Floats) -> tuple[float, float]:
+    """Return the mean fall of a loss, and its standard error."""
+    gain = before - after
+    mean = float(gain @ share)
+    return mean, float(np.sqrt(share**2 @ (gain - mean) ** 2))

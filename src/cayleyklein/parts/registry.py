@@ -1,0 +1,59 @@
+"""The parts that an answer may have, by name and in the order in which they are listed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cayleyklein.parts import ridge
+from cayleyklein.parts.ballots import NEIGHBORS
+from cayleyklein.parts.base import Part
+from cayleyklein.parts.kernel import KernelPart, in_columns, in_metric, in_ranks
+from cayleyklein.parts.votes import VotesPart
+
+
+@dataclass(frozen=True)
+class PartOptions:
+    """What is tried by the parts.
+
+    Attributes
+    ----------
+    gammas, ridges : tuple of float
+        γ, times the median distance between rows, and λ of kernel machines.
+    numbers : tuple of int
+        Numbers of neighbours.
+    n_jobs : int or None
+        Threads of a search.
+    """
+
+    gammas: tuple[float, ...] = ridge.GAMMAS
+    ridges: tuple[float, ...] = ridge.RIDGES
+    numbers: tuple[int, ...] = NEIGHBORS
+    n_jobs: int | None = None
+
+
+def metric_kernel(options: PartOptions) -> Part:
+    return KernelPart("metric", True, in_metric, options.gammas, options.ridges)
+
+
+def column_kernel(options: PartOptions) -> Part:
+    return KernelPart("columns", False, in_columns, options.gammas, options.ridges)
+
+
+def rank_kernel(options: PartOptions) -> Part:
+    return KernelPart("ranks", False, in_ranks, options.gammas, options.ridges)
+
+
+def metric_votes(options: PartOptions) -> Part:
+    return VotesPart("neighbors", True, options.numbers, options.n_jobs)
+
+
+def plain_votes(options: PartOptions) -> Part:
+    return VotesPart("plain", False, options.numbers, options.n_jobs)
+
+
+PARTS: dict[str, Callable[[PartOptions], Part]] = {
+    "metric": metric_kernel,
+    "columns": column_kernel,
+    "ranks": rank_kernel,
+    "neighbors": metric_votes,
+    "plain": plain_votes,
+}

@@ -1,0 +1,298 @@
+"""Why a row is predicted as it is: which fitted rows voted or pulled, and which columns did it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein.neighbors.search import SearchIndex
+from cayleyklein.parts.ballots import candidates_of
+from cayleyklein.parts.votes import FittedVotes
+from cayleyklein.prediction.sums import Sum
+
+PRINTED_ROWS, PRINTED_COLUMNS = 10, 5  # voters and columns that are printed
+PRINTED_EFFECTS = 5  # rows and columns of a kernel explanation that are printed, each way
+ROWS_AT_ONCE = 4096  # predicted together for the shares of columns
+
+# values (…, d), one for each number of a row, → names of the columns of X, and their sums
+ByColumn = Callable[[Floats], tuple[AnyArray, Floats]]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why one row is predicted as it is, by the votes of its neighbours.
+
+    Attributes
+    ----------
+    prediction : object
+        The class with the largest probability, or the mean of numbers.
+    probabilities : ndarray of shape (n_classes,)
+        In the order of `classes`.
+    classes : ndarray of shape (n_classes,)
+        Empty for numbers.
+    rows : ndarray of shape (k,)
+        The fitted rows that voted, those with the largest votes first.
+    labels : ndarray of shape (k,)
+        Their classes or numbers; the mean number of equal rows, which vote as one.
+    distances : ndarray of shape (k,)
+    votes : ndarray of shape (k,)
+        Their shares of all votes, with sum 1.
+    columns : ndarray of shape (k, d)
+        Signed share of each column in the distance to each voter, see ``metric_.column_shares``:
+        a column with a negative share brings the two rows closer. NaN where the distance is
+        infinite.
+    names : ndarray of shape (d,)
+        Names of the columns.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
+    >>> model = CurvedKNeighborsClassifier(2, metric=CurvedMetric.euclidean(2), weights="linear")
+    >>> model = model.fit([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], ["a", "b", "b"])
+    >>> model.explain([0.0, 1.0])
+    a (a 0.57, b 0.43)
+      vote  class  row  distance  columns
+      0.59  a        0         1  x1 1.00, x0 0.00
+      0.41  b        1     4.243  x0 0.50, x1 0.50
+    """
+
+    prediction: object
+    probabilities: Floats
+    classes: AnyArray
+    rows: Ints
+    labels: AnyArray
+    distances: Floats
+    votes: Floats
+    columns: Floats
+    names: AnyArray
+
+    def __repr__(self) -> str:
+        shares = (f"{c} {p:.2f}" for c, p in zip(self.classes, self.probabilities, strict=True))
+        lines, what = [f"{self.prediction} ({', '.join(shares)})"], "class"
+        labels = [str(label) for label in self.labels[:PRINTED_ROWS]]
+        if not len(self.classes):
+            first, *labels = (
+                ", ".join(f"{number:.6g}" for number in np.ravel(found))
+                for found in (self.prediction, *self.labels[:PRINTED_ROWS])
+            )
+            lines, what = [first], "value"
+        width = max(5, *map(len, labels))
+        lines.append(f"  vote  {what:{width}}  row  distance  columns")
+        closer = False
+        for at in range(len(labels)):
+            largest = np.argsort(-np.abs(self.columns[at]), kind="stable")[:PRINTED_COLUMNS]
+            closer |= bool((self.columns[at, largest] <= -0.005).any())  # printed as -0.01 or less
+            made = ", ".join(f"{self.names[j]} {self.columns[at, j]:.2f}" for j in largest)
+            lines.append(
+                f"  {self.votes[at]:.2f}  {labels[at]:{width}}  {self.rows[at]:3}  "
+                f"{self.distances[at]:8.4g}  {made}"
+            )
+        if len(self.rows) > PRINTED_ROWS:
+            lines.append(f"  and {len(self.rows) - PRINTED_ROWS} more voters")
+        if closer:
+            lines.append("  (a column with a negative share brings the two rows closer)")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, repr=False)
+class KernelExplanation:
+    """What speaks for and against a prediction.
+
+    For a class, effects are in units of its score: log odds against the mean of the other classes.
+    For a number they are in units of the target.
+
+    Attributes
+    ----------
+    prediction : object
+        The predicted class or number.
+    unit : str
+        What effects are added up to: "log odds of …", or the target.
+    rows : ndarray of shape (p,)
+        Numbers of the fitted rows, those with the largest effects first. Of equal rows the first
+        one stands for all. Landmarks only, where the rows are many.
+    effects : ndarray of shape (p,)
+        What each of these rows adds, through the kernel machines: positive for, negative against.
+    labels : ndarray of shape (p,)
+        Their classes, or targets.
+    parts : dict of float
+        What each part adds: "metric" and "columns" (kernel machines), "neighbors" and "plain"
+        (votes).
+    columns : ndarray of shape (d,)
+        What each column adds: the prediction minus its mean where the column has the values of
+        other fitted rows.
+    names : ndarray of shape (d,)
+        Names of the columns.
+    probabilities : ndarray of shape (n_classes,), or None
+        In the order of `classes_`.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedKernelClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CurvedKernelClassifier(random_state=0).fit(X[1:], y[1:])
+    >>> why = model.explain(X[0])
+    >>> int(why.prediction), bool(why.effects[0] > 0), list(why.parts) == list(model.part_weights_)
+    (0, True, True)
+    """
+
+    prediction: object
+    unit: str
+    rows: Ints
+    effects: Floats
+    labels: AnyArray
+    parts: dict[str, float]
+    columns: Floats
+    names: AnyArray
+    probabilities: Floats | None = None
+
+    def __repr__(self) -> str:
+        sure = "" if self.probabilities is None else f" ({self.probabilities.max():.2f})"
+        lines = [f"{self.prediction}{sure}; effects on {self.unit}"]
+        lines.append("  parts    " + ", ".join(f"{n} {v:+.2f}" for n, v in self.parts.items()))
+        largest = np.argsort(-np.abs(self.columns), kind="stable")[:PRINTED_EFFECTS]
+        told = (f"{self.names[j]} {self.columns[j]:+.2f}" for j in largest)
+        lines.append("  columns  " + ", ".join(told))
+        for word, sign in (("for", 1), ("against", -1)):
+            some = np.flatnonzero(sign * self.effects > 0)[:PRINTED_EFFECTS]
+            told = (f"row {self.rows[i]} ({self.labels[i]!s}) {self.effects[i]:+.2f}" for i in some)
+            lines.append(f"  {word:7}  " + (", ".join(told) or "no row"))
+        return "\n".join(lines)
+
+
+def explain_votes(
+    votes: FittedVotes,
+    queries: Floats,
+    n_neighbors: int,
+    by_column: ByColumn,
+    *,
+    encoded: bool,
+    classes: AnyArray | None,
+    single_target: bool,
+) -> list[Explanation]:
+    """Explain what the nearest rows say of queries.
+
+    If `encoded`, several numbers are one column of X, in which their signs cancel. `classes` are
+    None for numbers, of which a `single_target` is a scalar.
+    """
+    index = cast(SearchIndex, votes.index)
+    found = index.nearest(queries, candidates_of(votes.table.weights, n_neighbors), votes.n_jobs)
+    ballots = votes.table.ballots(found, n_neighbors)
+    answers = votes.table.answers(found, n_neighbors)
+    fitted = cast(Floats, votes.all_rows)
+    explained = []
+    for at, query in enumerate(queries):
+        mine = np.flatnonzero((ballots.queries == at) & (ballots.votes > 0))
+        mine = mine[np.argsort(-ballots.votes[mine], kind="stable")]
+        rows = ballots.rows[mine]
+        far = found.distances[at, ballots.positions[mine]]
+        columns = np.full((len(mine), len(query)), np.nan)
+        finite = np.isfinite(far)
+        if finite.any():
+            left, right = np.broadcast_arrays(query, fitted[rows[finite]])
+            columns[finite] = votes.metric.column_shares(left, right)
+        names, columns = by_column(columns)
+        if encoded:
+            totals = np.abs(columns).sum(axis=-1, keepdims=True)
+            columns = columns / np.where(totals > 0, totals, 1.0)
+        prediction: object
+        labels: AnyArray = ballots.labels[mine]
+        probabilities = np.empty(0)
+        if classes is not None:
+            prediction = classes[answers[at].argmax()]
+            probabilities = answers[at]
+            labels = classes[labels]
+        else:
+            prediction = answers[at, 0] if single_target else answers[at]
+            labels = labels[:, 0] if single_target else labels
+        explained.append(
+            Explanation(
+                prediction=prediction,
+                probabilities=probabilities,
+                classes=np.empty(0) if classes is None else classes,
+                rows=rows,
+                labels=labels,
+                distances=far,
+                votes=ballots.votes[mine] / ballots.votes[mine].sum(),
+                columns=columns,
+                names=names,
+            )
+        )
+    return explained
+
+
+def explain_sum(
+    found: Sum,
+    row: Floats,
+    direction: Floats,
+    reference: Floats,
+    by_column: ByColumn,
+    *,
+    prediction: object,
+    unit: str,
+    labels: AnyArray,
+    probabilities: Floats | None = None,
+) -> KernelExplanation:
+    """Explain the product of a sum (t,) at one row with a direction (t,).
+
+    Machines are linear in the targets of the fitted rows: what each adds is exact. What a column
+    adds is the value minus its mean where the column has the values of reference rows.
+    """
+    names, groups = by_column(np.eye(len(row)))
+    changed = np.where(groups.T[:, None] > 0, reference, row)  # columns of X, rows, d
+    total = found.total(changed.reshape(-1, len(row))) @ direction
+    with_others = total.reshape(changed.shape[:2])
+    scores = found.scores(row[None])
+    parts = {
+        name: weight * float(scores[name][0] @ direction) for name, weight in found.weights.items()
+    }
+    rows, effects = row_effects(found, row, direction)
+    return KernelExplanation(
+        prediction=prediction,
+        unit=unit,
+        rows=rows,
+        effects=effects,
+        labels=labels[rows],
+        parts=parts,
+        columns=sum(parts.values()) - with_others.mean(axis=1),
+        names=names,
+        probabilities=probabilities,
+    )
+
+
+def row_effects(found: Sum, row: Floats, direction: Floats) -> tuple[Ints, Floats]:
+    """Return fitted rows and what each adds to a sum along a direction, largest effects first."""
+    query = cast(Floats, found.seen(row[None]))[0]
+    effects: dict[int, float] = {}
+    for name, weight in found.weights.items():
+        known = found.parts[name].row_effects(query)
+        if known is None:
+            continue
+        added = weight * (known[1] @ direction)
+        for number, effect in zip(known[0].tolist(), added.tolist(), strict=True):
+            effects[number] = effects.get(number, 0.0) + effect
+    rows = np.array(list(effects), dtype=np.intp)
+    values = np.array(list(effects.values()))
+    order = np.argsort(-np.abs(values), kind="stable")
+    return rows[order], values[order]
+
+
+def shares_of_columns(found: Sum, rows: Floats, by_column: ByColumn) -> Floats:
+    """Return the share (d,) of each number of a row in what a sum says; the total is 1.
+
+    It is the mean squared change of the scores where the column of X has the value of another row.
+    The share of a column is given to its first number.
+    """
+    said = found.total(rows)
+    others = np.roll(rows, len(rows) // 2, axis=0)
+    groups = by_column(np.eye(rows.shape[1]))[1].T > 0  # columns of X, d
+    changes: list[float] = []
+    for some in np.array_split(groups, -(-len(rows) * len(groups) // ROWS_AT_ONCE)):
+        changed = np.where(some[:, None], others, rows).reshape(-1, rows.shape[1])
+        away = found.total(changed).reshape(len(some), *said.shape) - said
+        changes.extend((away**2).mean(axis=(1, 2)))
+    shares = np.zeros(rows.shape[1])
+    shares[groups.argmax(axis=1)] = changes
+    return shares / (shares.sum() or 1.0)

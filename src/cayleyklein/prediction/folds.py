@@ -1,0 +1,105 @@
+"""Which rows are held out: places, dealt to three folds, or one held-out part of many rows.
+
+All rows at a place are held out together, so that no row predicts its copy. Where copies are
+evidence (`places.count_rows`), rows are held out one by one: what a table of a few categories
+repeats, new rows will repeat.
+
+Rows are dealt by class, and neither the names of the classes nor the order of rows and columns
+matter: places are taken in the order of `rows.place_order`, and classes in the order in which
+they appear there.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows, place_order
+from cayleyklein.parts.places import places_and_pairs
+
+# Folds, and the places beyond which one held-out part is enough: the metric learned from the other
+# rows is then the one that is kept.
+N_FOLDS, FOLDS_UP_TO = 3, 2500
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
+
+
+def split_training(
+    rows: TrainingRows, rng: np.random.Generator
+) -> list[tuple[TrainingRows, TrainingRows]]:
+    """Return pairs of training and held-out rows, every class spread evenly.
+
+    A place belongs to the class of its heaviest row.
+    """
+    first, place = distinct_rows(rows.X)
+    order = place_order(rows.X[first])
+    first = first[order]
+    place = np.argsort(order)[place]
+    heaviest = np.lexsort((-rows.weights, place))
+    labels = rows.labels[heaviest[np.searchsorted(place[heaviest], np.arange(len(first)))]]
+    part, n_held_out = deal_to_folds(labels, rng)
+    pairs = []
+    for fold in range(n_held_out):
+        out = part[place] == fold
+        pairs.append((rows.take(np.flatnonzero(~out)), rows.take(np.flatnonzero(out))))
+    return pairs
+
+
+def split_given(
+    given: GivenRows, counted: bool, seed: int
+) -> Iterator[tuple[GivenRows, GivenRows]]:
+    """Yield training and held-out rows in memory, every class spread evenly.
+
+    If `counted`, weights are numbers of observations, which are held out one by one.
+    """
+    given = given.take(np.flatnonzero(given.weights > 0))
+    place, pair = places_and_pairs(given)
+    rng = np.random.default_rng(seed)
+    if not counted:
+        heaviest = np.lexsort((-weights_of_pairs(given, pair)[pair], place))
+        first = heaviest[np.searchsorted(place[heaviest], np.arange(int(place.max()) + 1))]
+        part, n_held_out = deal_to_folds(given.labels[first], rng)
+        for fold in range(n_held_out):
+            out = part[place] == fold
+            yield given.take(np.flatnonzero(~out)), given.take(np.flatnonzero(out))
+        return
+    mass = np.rint(weights_of_pairs(given, pair)).astype(np.intp)
+    _, first = np.unique(pair, return_index=True)
+    given = replace(given.take(first), weights=mass.astype(float))
+    place = place[first]
+    labels = given.labels
+    # the classes at a place by their weights, which have no names
+    order = np.lexsort((-mass, place))
+    unit = np.repeat(order, mass[order])
+    part, n_held_out = deal_to_folds(labels[unit], rng)
+    for fold in range(n_held_out):
+        out = np.bincount(unit[part == fold], minlength=len(first)).astype(float)
+        yield with_weights(given, given.weights - out), with_weights(given, out)
+
+
+def weights_of_pairs(given: GivenRows, pair: Ints) -> Floats:
+    """Return the weight of each place with one of its targets."""
+    return np.bincount(pair, weights=given.weights).astype(float)
+
+
+def with_weights(given: GivenRows, weights: Floats) -> GivenRows:
+    """Return rows with other weights, but for those of weight 0."""
+    return replace(given, weights=weights).take(np.flatnonzero(weights > 0))
+
+
+def deal_to_folds(labels: Ints, rng: np.random.Generator) -> tuple[Ints, int]:
+    """Return the part of each unit, every class spread evenly, and how many parts to hold out.
+
+    Classes are dealt in the order in which they appear among the units.
+    """
+    n = len(labels)
+    few = n <= FOLDS_UP_TO
+    n_parts = N_FOLDS if few else max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
+    part = np.empty(n, dtype=np.int64)
+    shift = 0
+    names, first = np.unique(labels, return_index=True)
+    for label in names[np.argsort(first)]:
+        some = rng.permutation(np.flatnonzero(labels == label))
+        part[some] = (np.arange(len(some)) + shift) % n_parts
+        shift += len(some)
+    return part, N_FOLDS if few else 1

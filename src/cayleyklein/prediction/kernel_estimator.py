@@ -1,0 +1,252 @@
+"""What the kernel classifier and the kernel regressor share: fits, sums and explanations."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein._distributed import RowBlocks
+from cayleyklein._estimators import few_threads, restore_on_error
+from cayleyklein._notebook import EstimatorCard
+from cayleyklein._typing import Floats
+from cayleyklein._validation import refuse_huge
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.descent import Progress
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors import euclidean, search
+from cayleyklein.parts import distances, ridge
+from cayleyklein.parts.ballots import NEIGHBORS
+from cayleyklein.parts.base import Part, Queries
+from cayleyklein.parts.places import Places, count_rows
+from cayleyklein.parts.registry import PARTS, PartOptions
+from cayleyklein.parts.votes import FittedVotes
+from cayleyklein.prediction import folds, sums
+from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
+from cayleyklein.prediction.estimator import Predicting
+from cayleyklein.prediction.explain import shares_of_columns
+
+# Fitted rows, evenly spaced, whose values stand for any other value of a column, and those that
+# say what columns count.
+REFERENCE_ROWS, WEIGHING_ROWS = 16, 64
+USUAL_PARTS = ("metric", "columns", "neighbors", "plain")
+
+
+class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
+    """Base of the kernel classifier and the kernel regressor."""
+
+    outside = "extend"  # queries outside a hyperbolic domain have the kernel 0
+    _few_levels = 8
+    _sum: sums.Sum
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "parts": [StrOptions(set(PARTS)), tuple, list],
+        "columns": [StrOptions({"auto", "standardised", "ranks"})],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "ridge": [Interval(Real, 0, None, closed="neither"), None],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        parts: Any = USUAL_PARTS,
+        *,
+        geometry: str = "auto",
+        learner: BaseEstimator | None = None,
+        metric: Metric | None = None,
+        columns: str = "auto",
+        gamma: float | None = None,
+        ridge: float | None = None,
+        n_neighbors: int | str = "auto",
+        n_landmarks: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: Any = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.parts = parts
+        self.geometry = geometry
+        self.learner = learner
+        self.metric = metric
+        self.columns = columns
+        self.gamma = gamma
+        self.ridge = ridge
+        self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _judge(self, held_out: sums.HeldOut | None) -> None:
+        """Keep what held-out rows say of errors."""
+
+    @restore_on_error
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the metric, fit the machines, and weigh the parts.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+        y : array-like or Dask collection of shape (n,), of numbers also (n, n_targets)
+            Labels of two classes or more for the classifier, numbers for the regressor.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Weights of the rows. Only their ratios count.
+        """
+        given = self._read(X, y, sample_weight)
+        names = part_names(self.parts)
+        if self.metric is not None and self.columns == "ranks":
+            raise InvalidInputError(
+                'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
+            )
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if isinstance(given.X, RowBlocks):
+            n_places = int((given.weights > 0).sum())
+            rng = np.random.default_rng(seed)
+            some = cast(Floats, given.draw(distances.EXACT_PLACES, 1, rng).X)
+        else:
+            refuse_huge(given.X, "X")
+            some = given.X[Places.pooled(given.X, given.weights).rows]
+            n_places = len(some)
+            if n_places > folds.FOLDS_UP_TO:
+                some = some[euclidean.even_rows(n_places, distances.EXACT_PLACES)]
+        adds_ranks = (
+            self.columns == "auto"
+            and self.metric is None
+            and "columns" in names
+            and "ranks" not in names
+            and distances.has_heavy_tails(some)
+        )
+        request = sums.SumRequest(
+            parts=self._make_parts(names),
+            rank_part=self._make_parts(("ranks",))[0] if adds_ranks else None,
+            ranked=self.columns == "ranks",
+            answer=answer_of(given, n_places),
+            metric=self._metric_request(
+                seed, "product" if self.geometry == "auto" else self.geometry
+            ),
+            trials=self._trials,
+            n_landmarks=None if isinstance(self.n_landmarks, str) else self.n_landmarks,
+            seed=seed,
+        )
+        few = not isinstance(given.X, RowBlocks) and n_places <= folds.FOLDS_UP_TO
+        with few_threads(len(given.target), given.n_columns):
+            if few and isinstance(self.n_landmarks, str):
+                found = sums.fit_few(request, given)
+            else:
+                found = sums.fit_many(request, given)
+        self._keep(given, found)
+        self._judge(found.held_out)
+        return self
+
+    def _make_parts(self, names: tuple[str, ...]) -> list[Part]:
+        options = PartOptions(
+            gammas=ridge.GAMMAS if self.gamma is None else (float(self.gamma),),
+            ridges=ridge.RIDGES if self.ridge is None else (float(self.ridge),),
+            numbers=NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
+            n_jobs=self.n_jobs,
+        )
+        return [PARTS[name](options) for name in names]
+
+    def _keep(self, given: GivenRows, found: sums.SumFit) -> None:
+        self._sum = found.sum
+        on_cluster = isinstance(given.X, RowBlocks)  # where rows stay when a model is pickled
+        rows = np.empty((0, given.n_columns)) if on_cluster else given.X
+        self._given = replace(given, X=rows, source=None, always=None)
+        if given.classes is not None:
+            self.classes_ = given.classes
+        self.part_weights_ = found.sum.weights
+        self.part_shares_ = part_shares(found)
+        self.metric_ = found.obtained.metric
+        self.learner_ = found.obtained.learner
+        self.selection_ = found.selection
+        self.columns_ = "standardised" if found.sum.ranks is None else "ranks"
+        self.log_marginal_likelihood_ = sums.likelihood_of(found.sum.parts)
+        self.n_samples_fit_ = len(given.target)
+        self.n_neighbors_ = {
+            name: part.n_neighbors
+            for name, part in found.sum.parts.items()
+            if isinstance(part, FittedVotes)
+        }
+        kept = np.flatnonzero(given.weights > 0)
+        self._reference = some_rows(given, kept, REFERENCE_ROWS)
+        self._weighing = some_rows(given, kept, WEIGHING_ROWS)
+
+    def _checked(self, X: Any) -> Queries:
+        check_is_fitted(self, "part_weights_")
+        return cast(Queries, search.checked_queries(self, X))
+
+    def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> Any:
+        """Return the distances and the rows of the nearest neighbours in the metric, nearest first.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        n_neighbors : int, optional; those that vote by default
+        """
+        rows = self._checked(X)
+        votes = self._sum.parts.get("neighbors")
+        if not isinstance(votes, FittedVotes):
+            raise InvalidInputError('kneighbors needs the part "neighbors".')
+        k = votes.n_neighbors if n_neighbors is None else n_neighbors
+        k = search.number_of_neighbors(self, k)
+        return votes.neighbors_of(self._sum.seen(rows), k)
+
+    def feature_weights(self) -> Floats:
+        """Return the share of each column in what the model says; their sum is 1.
+
+        It is the mean squared change of the scores where the column of a fitted row has the value
+        of another one: 0 for a column that the model does not look at.
+        """
+        check_is_fitted(self, "part_weights_")
+        shares = shares_of_columns(self._sum, self._weighing, self._by_column)
+        return self._column_shares(shares)
+
+
+def answer_of(given: GivenRows, n_places: int) -> AnyAnswer:
+    """Return what the targets of given rows mean: classes or numbers."""
+    if given.classes is None:
+        return Numbers.standardising(given.target.reshape(len(given.target), -1), given.weights)
+    n_rows = float(n_places)
+    if not isinstance(given.X, RowBlocks):
+        counts, counted = count_rows(given)
+        n_rows = float(counts.weights.sum()) if counted else n_rows
+    mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
+    return Classes(mass / mass.sum(), n_rows)
+
+
+def part_shares(found: sums.SumFit) -> dict[str, float]:
+    """Return the share of each part in the spread of the scores of held-out rows."""
+    sizes = dict(found.sum.weights)
+    if found.held_out is not None:
+        for name in sizes:
+            sizes[name] *= float(np.std(found.held_out.scores[name]))
+    whole = np.sum(list(sizes.values()))
+    return {name: float(size / whole) if whole else 1 / len(sizes) for name, size in sizes.items()}
+
+
+def some_rows(given: GivenRows, kept: Any, size: int) -> Floats:
+    """Return evenly spaced rows in memory."""
+    return cast(Floats, given.take(kept[euclidean.even_rows(len(kept), size)]).X)
+
+
+def part_names(parts: Any) -> tuple[str, ...]:
+    """Return the parts that are asked for, in the order of `PARTS`."""
+    given = (parts,) if isinstance(parts, str) else tuple(parts)
+    unknown = [part for part in given if part not in PARTS]
+    if unknown or not given or len(set(given)) < len(given):
+        raise InvalidInputError(
+            f"parts must be one or more of {', '.join(PARTS)}, each once; got {list(given)}."
+        )
+    return tuple(part for part in PARTS if part in given)

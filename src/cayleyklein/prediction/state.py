@@ -1,0 +1,120 @@
+"""A fitted kernel estimator as plain arrays, texts and numbers, and back again, for model files."""
+
+from typing import Any, cast
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.metrics import Metric
+from cayleyklein.parts.base import FitRows, FittedPart
+from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance, metric_distance
+from cayleyklein.parts.registry import PARTS, PartOptions
+from cayleyklein.parts.ridge import Distance, KernelMachine, Tuning
+from cayleyklein.parts.votes import FittedVotes
+from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
+from cayleyklein.prediction.kernel_estimator import KernelEstimator
+from cayleyklein.prediction.metric import Obtained
+from cayleyklein.prediction.selection import Selection
+from cayleyklein.prediction.sums import Sum, SumFit
+
+ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
+ERRORS = ("_errors", "_error_shares", "_judged")
+
+
+def kernel_state(model: KernelEstimator) -> dict[str, Any]:
+    """Return what a model has learned, but for its rows, targets, weights and metric."""
+    found = model._sum
+    for name, part in found.parts.items():
+        if not isinstance(part, KernelMachine | FittedVotes):
+            raise InvalidInputError(f"The part {name!r} cannot be saved in a model.")
+    machines = {
+        name: machine_state(part)
+        for name, part in found.parts.items()
+        if isinstance(part, KernelMachine)
+    }
+    return {
+        "weights": dict(model.part_weights_),
+        "shares": dict(model.part_shares_),
+        "n_neighbors": {name: int(k) for name, k in model.n_neighbors_.items()},
+        "ranks": rank_state(found.ranks),
+        "machines": machines,
+        "task": dict(vars(found.answer)),
+        "errors": {name: getattr(model, name) for name in ERRORS if hasattr(model, name)},
+        "selection": [model.selection_.chosen, model.selection_.reason],
+    }
+
+
+def restore_kernel(
+    model: KernelEstimator, state: dict[str, Any], given: GivenRows, metric: Metric | None
+) -> None:
+    """Give an unfitted model what another one has learned, with the same rows and metric."""
+    names = set(state["weights"])
+    if not names or names - set(PARTS) or isinstance(given.X, tuple):
+        raise InvalidInputError("the parts of its sum are not known")
+    ranks = restored_ranks(state["ranks"])
+    seen = given if ranks is None else given.mapped(ranks.transform)
+    answer: AnyAnswer
+    if given.classes is not None:
+        answer = Classes(**state["task"])
+    else:
+        answer = Numbers(**state["task"])
+        for name in ERRORS:
+            setattr(model, name, state["errors"][name])
+    k = state["n_neighbors"]
+    rows = FitRows(seen, answer)
+    parts: dict[str, FittedPart] = {}
+    for name in PARTS:
+        if name in state["machines"]:
+            X = cast(Floats, seen.X)
+            parts[name] = restored_machine(state["machines"][name], X, metric)
+        elif name in k:
+            part = PARTS[name](PartOptions(n_jobs=model.n_jobs))
+            parts[name] = part.fit(rows, metric, k[name])
+    chosen, reason = state["selection"]
+    selection = Selection(chosen, reason, max(k.values(), default=0))
+    model.n_features_in_ = given.n_columns
+    found = Sum(answer, parts, state["weights"], ranks)
+    model._keep(given, SumFit(found, Obtained(metric), selection, None))
+    model.part_shares_ = dict(state["shares"])
+
+
+def machine_state(machine: KernelMachine) -> dict[str, Any]:
+    """Return a machine as arrays; its rows are fitted ones, and its metric is kept elsewhere."""
+    distance = machine.distance
+    ranks = distance.ranks if isinstance(distance, RankDistance) else None
+    columns = distance.columns if isinstance(distance, RankDistance) else distance
+    state: dict[str, Any] = {name: np.array(getattr(machine, name)) for name in ARRAYS}
+    state["column_weights"] = getattr(columns, "weights", None)
+    state["ranks"] = rank_state(ranks)
+    state["scalars"] = np.array([machine.gamma, *machine.tuning, machine.log_likelihood])
+    return state
+
+
+def restored_machine(state: dict[str, Any], X: Floats, metric: Metric | None) -> KernelMachine:
+    """Return a machine from its arrays, with the rows that it was fitted to."""
+    distance: Distance
+    if state["column_weights"] is None:
+        distance = metric_distance(cast(Metric, metric))
+    else:
+        columns = ColumnDistance(state["column_weights"])
+        ranks = restored_ranks(state["ranks"])
+        distance = columns if ranks is None else RankDistance(ranks, columns)
+    gamma, relative, ridge, likelihood = state["scalars"].tolist()
+    return KernelMachine(
+        distance=distance,
+        gamma=gamma,
+        tuning=Tuning(relative, ridge),
+        rows=X[state["numbers"]],
+        log_likelihood=likelihood,
+        **{name: state[name] for name in ARRAYS},
+    )
+
+
+def rank_state(ranks: NormalScores | None) -> list[list[Floats]] | None:
+    return None if ranks is None else [list(ranks.values), list(ranks.below)]
+
+
+def restored_ranks(state: Any) -> NormalScores | None:
+    return NormalScores(*map(tuple, state)) if state else None

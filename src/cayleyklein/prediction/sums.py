@@ -1,0 +1,408 @@
+"""A weighted sum of parts: how it is fitted, and what it adds up.
+
+Up to `folds.FOLDS_UP_TO` places, three folds weigh the parts: metric, column weights and machines
+of a fold are learned without its held-out rows. Parts choose their settings by leaving rows out,
+and votes their number of neighbours on the folds. Of more rows one part is held out; the metric is
+learned from a sample of the others, and kernel machines are sums at landmarks.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.learning import samples
+from cayleyklein.learning.rows import GivenRows, draw_by_class
+from cayleyklein.parts.base import (
+    FitRows,
+    FittedPart,
+    Part,
+    Queries,
+    mapped_queries,
+    mapped_rows,
+)
+from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
+from cayleyklein.parts.kernel import KernelPart
+from cayleyklein.parts.landmarks import ManyRows
+from cayleyklein.parts.places import count_rows, pool_rows
+from cayleyklein.parts.ridge import KernelMachine
+from cayleyklein.prediction import folds
+from cayleyklein.prediction.answers import AnyAnswer
+from cayleyklein.prediction.metric import MetricRequest, Obtained, obtain_metric
+from cayleyklein.prediction.rehearsal import AskedVotes, Trials
+from cayleyklein.prediction.selection import Selection, Trial
+
+VOTING_ROWS = 50_000  # among which held-out rows have neighbours while the parts are weighed
+CLEARLY = 2.0  # standard errors by which ranks of columns must win to replace them in all parts
+RANK_ROWS = 10_000  # rows whose ranks are the scores of columns
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Fitted parts by name, and their weights.
+
+    `ranks` turns columns into scores of their ranks before any part sees them. Parts that have no
+    weight may be there, for what else they know.
+    """
+
+    answer: AnyAnswer
+    parts: dict[str, FittedPart]
+    weights: dict[str, float]
+    ranks: NormalScores | None = None
+
+    def seen(self, X: Queries) -> Queries:
+        """Return checked rows as the parts see them."""
+        return X if self.ranks is None else mapped_queries(self.ranks.transform, X)
+
+    def scores(self, X: Queries) -> dict[str, Any]:
+        """Return the scores (m, t) of checked rows, by each part that has a weight."""
+        rows = self.seen(X)
+        return {name: self.parts[name].scores(rows) for name in self.weights}
+
+    def total(self, X: Queries) -> Any:
+        """Return the weighted sum (m, t) of the scores of checked rows."""
+        scores = self.scores(X)
+        return sum(weight * scores[name] for name, weight in self.weights.items())
+
+    def spreads(self, X: Floats) -> Floats:
+        """Return the standard deviation (m,) of new numbers, in units of σ."""
+        return spread_of(self.parts, cast(Floats, self.seen(X)))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Scores (m, t) of the parts for held-out rows, and the true targets.
+
+    Attributes
+    ----------
+    answer : Classes or Numbers
+    scores : dict of ndarray of shape (m, t)
+    settings : dict
+        Settings of each part that held-out rows chose.
+    truth : ndarray of shape (m,) or (m, t)
+    shares : ndarray of shape (m,)
+        Weights of the rows; their sum is 1.
+    n_rows : float
+        Rows that these weights stand for.
+    spreads : ndarray of shape (m,)
+        Standard deviations of new numbers, in units of σ.
+    """
+
+    answer: AnyAnswer
+    scores: dict[str, Floats]
+    settings: dict[str, Any]
+    truth: AnyArray
+    shares: Floats
+    n_rows: float
+    spreads: Floats
+
+    def weigh(self, parts: Sequence[Part]) -> tuple[Floats, Floats]:
+        """Return the best weights (p,) of some parts, and their sum (m, t)."""
+        scores = np.stack([self.scores[part.name] for part in parts])
+        counts = self.shares * self.n_rows
+        weights = self.answer.weigh(scores, self.truth, counts, start_weights(self.answer, parts))
+        return weights, np.asarray(np.tensordot(weights, scores, 1))
+
+    def best_multiple(self, name: str) -> Floats:
+        """Return the scores (m, t) of a machine alone, times its best weight."""
+        scores = self.scores[name]
+        start = np.array([self.answer.start_weight(True, 1, 1)])
+        counts = self.shares * self.n_rows
+        return np.asarray(self.answer.weigh(scores[None], self.truth, counts, start)[0] * scores)
+
+    def selection(self, parts: Sequence[Part]) -> Selection:
+        """Summarise how each part did alone, and all together."""
+        groups = [[part] for part in parts]
+        if len(parts) > 1:
+            groups.append(list(parts))
+        trials = []
+        for some in groups:
+            scores = self.answer.named(self.weigh(some)[1], self.truth, self.shares)
+            k = max((self._n_neighbors(part.name) for part in some), default=0)
+            trials.append(Trial(" + ".join(part.name for part in some), k, scores))
+        score, value = next(iter(trials[-1].scores.items()))
+        reason = f"{score} {value:.3f} on {len(self.truth)} held-out rows"
+        k = self._n_neighbors("neighbors") or trials[-1].n_neighbors
+        return Selection(trials[-1].name, reason, k, tuple(trials))
+
+    def _n_neighbors(self, name: str) -> int:
+        settings = self.settings.get(name)
+        return settings if isinstance(settings, int) else 0
+
+
+@dataclass(frozen=True)
+class SumRequest:
+    """What was asked of a sum.
+
+    Attributes
+    ----------
+    parts : sequence of Part
+    rank_part : Part or None
+        The kernel in ranks of columns, to add where a column has a heavy tail.
+    ranked : bool
+        Whether all parts see scores of the ranks of columns.
+    answer : Classes or Numbers
+    metric : MetricRequest
+    trials : ClassTrials or NumberTrials
+        Judge how many of many rows teach the metric.
+    n_landmarks : int or None
+        Of many rows; None for as many as earn it.
+    seed : int
+        Draws the folds.
+    """
+
+    parts: Sequence[Part]
+    rank_part: Part | None
+    ranked: bool
+    answer: AnyAnswer
+    metric: MetricRequest
+    trials: Trials
+    n_landmarks: int | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class SumFit:
+    """A fitted sum, where its metric came from, and how held-out rows judged it."""
+
+    sum: Sum
+    obtained: Obtained
+    selection: Selection
+    held_out: HeldOut | None
+
+
+def start_weights(answer: AnyAnswer, parts: Sequence[Part]) -> Floats:
+    """Return the weights (p,) where no row was held out, to which others are drawn."""
+    n_leading = sum(part.leads for part in parts)
+    return np.array([answer.start_weight(part.leads, n_leading, len(parts)) for part in parts])
+
+
+def spread_of(parts: dict[str, FittedPart], X: Floats) -> Floats:
+    """Return the standard deviation (m,) of new numbers, in units of σ, by the parts that know."""
+    known = [found for part in parts.values() if (found := part.variances(X)) is not None]
+    return np.sqrt(np.mean(known, axis=0)) if known else np.ones(len(X))
+
+
+def learn_metric(
+    parts: Sequence[Part], request: MetricRequest, given: GivenRows, trials: Trials | None = None
+) -> Obtained:
+    """Return the metric for parts that need one; with `trials` held-out rows choose its sample."""
+    if not any(part.needs_metric for part in parts):
+        return Obtained(None)
+    return obtain_metric(request, given, trials, AskedVotes())
+
+
+def fit_few(request: SumRequest, given: GivenRows) -> SumFit:
+    """Fit the sum to rows in memory by folds.
+
+    If the ranks of columns are clearly better than the columns, all parts are fitted to ranks.
+    """
+    if request.rank_part is None:
+        return fit_by_folds(request, given)
+    found = fit_by_folds(with_rank_part(request), given)
+    if ranks_win(found.held_out):
+        return fit_by_folds(replace(request, rank_part=None, ranked=True), given)
+    return found
+
+
+def with_rank_part(request: SumRequest) -> SumRequest:
+    """Return the request with the kernel of ranks behind that of columns."""
+    parts: list[Part] = []
+    for part in request.parts:
+        parts.append(part)
+        if part.name == "columns" and request.rank_part is not None:
+            parts.append(request.rank_part)
+    return replace(request, parts=parts, rank_part=None)
+
+
+def ranks_win(held_out: HeldOut | None) -> bool:
+    """Say whether the kernel of ranks alone is clearly better than that of columns alone."""
+    if held_out is None:
+        return False
+    losses = {
+        name: held_out.answer.losses(held_out.best_multiple(name), held_out.truth)
+        for name in ("columns", "ranks")
+    }
+    gain, error = samples.gain_of(losses["columns"], losses["ranks"], held_out.shares)
+    return gain > CLEARLY * error
+
+
+def fit_by_folds(request: SumRequest, given: GivenRows) -> SumFit:
+    """Fit the parts to rows in memory, and weigh them by folds."""
+    parts, answer = request.parts, request.answer
+    ranks = None
+    if request.ranked:
+        ranks = NormalScores.of(cast(Floats, given.X), given.weights)
+        given = given.mapped(ranks.transform)
+    obtained = learn_metric(parts, request.metric, given)
+    counts, counted = count_rows(given)
+    rows = FitRows(counts, answer, counted)
+    fitted = {part.name: part.fit(rows, obtained.metric) for part in parts}
+    settings = {name: part.settings for name, part in fitted.items()}
+    held_out = predict_folds(request, rows, settings)
+    if held_out is not None:
+        return weighed(parts, fitted, obtained, held_out, ranks)
+    n = len(rows.places.X)
+    reason = f"too few distinct rows, {n}, to hold some out"
+    numbers = [k for k in settings.values() if isinstance(k, int)]
+    name = " + ".join(part.name for part in parts)
+    selection = Selection(name, reason, max(numbers, default=0))
+    weights = start_weights(answer, parts).tolist()
+    found = Sum(answer, fitted, dict(zip(fitted, weights, strict=True)), ranks)
+    return SumFit(found, obtained, selection, None)
+
+
+def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) -> HeldOut | None:
+    """Predict held-out rows, fold by fold; None where no fold has what it needs to learn."""
+    parts, answer = request.parts, request.answer
+    quiet = replace(request.metric, callback=None, verbose=False)
+    trials: dict[str, list[dict[Any, Floats]]] = {part.name: [] for part in parts}
+    held: list[GivenRows] = []
+    spreads: list[Floats] = []
+    for train, out in folds.split_given(rows.given, rows.counted, request.seed):
+        if train.classes is not None:  # a row of a class that the others lack judges nothing
+            known = np.unique(train.target)
+            out = out.take(np.flatnonzero(np.isin(out.target, known) & (len(known) > 1)))
+        some = FitRows(train, answer, rows.counted)
+        if not len(out.target) or len(some.places.X) < 2:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of classes of few rows, told for all rows
+            metric = learn_metric(parts, quiet, train).metric
+        X = cast(Floats, out.X)
+        fitted = {part.name: part.fit(some, metric, settings[part.name]) for part in parts}
+        for name, part in fitted.items():
+            trials[name].append(part.trials(X))
+        spreads.append(spreads_to_judge(answer, fitted, X))
+        held.append(out)
+    if not held:
+        return None
+    joined = {name: joined_trials(each) for name, each in trials.items()}
+    weights = np.concatenate([each.weights for each in held])
+    n_rows = weights.sum()
+    if not rows.counted:
+        n_rows = len(np.unique(np.concatenate([np.asarray(each.X) for each in held]), axis=0))
+    target = np.concatenate([each.target for each in held])
+    return judged(answer, joined, target, weights, float(n_rows), np.concatenate(spreads))
+
+
+def spreads_to_judge(answer: AnyAnswer, fitted: dict[str, FittedPart], X: Floats) -> Floats:
+    """Return standard deviations (m,) in units of σ; 1 for classes, which do not need them."""
+    return spread_of(fitted, X) if hasattr(answer, "unit") else np.ones(len(X))
+
+
+def joined_trials(by_fold: list[dict[Any, Floats]]) -> dict[Any, Floats]:
+    """Return the scores of the held-out rows of all folds, by setting."""
+    return {
+        setting: np.concatenate([trials[setting] for trials in by_fold]) for setting in by_fold[0]
+    }
+
+
+def judged(
+    answer: AnyAnswer,
+    trials: dict[str, dict[Any, Floats]],
+    target: AnyArray,
+    weights: Floats,
+    n_rows: float,
+    spreads: Floats,
+) -> HeldOut:
+    """Choose the settings of each part with the least loss on held-out rows."""
+    truth = answer.truth(target)
+    shares = weights / weights.sum()
+    scores: dict[str, Floats] = {}
+    settings: dict[str, Any] = {}
+    for name, tried in trials.items():
+        losses = {each: answer.losses(found, truth) @ shares for each, found in tried.items()}
+        best = int(np.argmin(list(losses.values())))
+        settings[name] = list(losses)[best]
+        scores[name] = tried[settings[name]]
+    return HeldOut(answer, scores, settings, truth, shares, n_rows, spreads)
+
+
+def weighed(
+    parts: Sequence[Part],
+    fitted: dict[str, FittedPart],
+    obtained: Obtained,
+    held_out: HeldOut,
+    ranks: NormalScores | None,
+) -> SumFit:
+    """Weigh fitted parts by how they did on held-out rows.
+
+    Parts without weight are dropped unless they know something else: machines how sure numbers are,
+    votes in the metric the neighbours of a row.
+    """
+    names = [part.name for part in parts]
+    found = dict(zip(names, held_out.weigh(parts)[0].tolist(), strict=True))
+    weights = {name: weight for name, weight in found.items() if weight > 0} or found
+    kept = {}
+    for part in parts:
+        if part.name in weights or part.leads or part.needs_metric:
+            kept[part.name] = fitted[part.name].with_settings(held_out.settings[part.name])
+    selection = held_out.selection(parts)
+    if ranks is not None:
+        trials = tuple(replace(each, name=f"ranks: {each.name}") for each in selection.trials)
+        selection = replace(selection, chosen=f"ranks: {selection.chosen}", trials=trials)
+    return SumFit(Sum(held_out.answer, kept, weights, ranks), obtained, selection, held_out)
+
+
+def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
+    """Fit the parts to many rows, in memory or on a cluster, and weigh them by held-out ones.
+
+    A sample says whether all parts are fitted to ranks of columns.
+    """
+    rng = np.random.default_rng(request.seed)
+    given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
+    if request.rank_part is not None:
+        ranked = ranks_win_on(request, given.draw(EXACT_PLACES, 1, rng))
+        request = replace(request, rank_part=None, ranked=ranked)
+    parts, answer = request.parts, request.answer
+    ranks = None
+    if request.ranked:
+        some = given.draw(RANK_ROWS, 1, rng)
+        ranks = NormalScores.of(cast(Floats, some.X), some.weights)
+        given = mapped_rows(ranks.transform, given)
+    kept = np.flatnonzero(given.weights > 0)
+    size = min(folds.MOST_HELD_OUT, int(folds.HELD_OUT_SHARE * len(kept)))
+    held = kept[draw_by_class(given.labels[kept], size, 0, rng)]
+    weights = given.weights.copy()
+    weights[held] = 0.0
+    rest = replace(given, weights=weights)
+    held_out = given.take(held)
+    obtained = learn_metric(parts, request.metric, rest, request.trials)
+    pool = rest.draw(VOTING_ROWS, 1, rng)
+    sample = pool.draw(EXACT_PLACES, 1, rng)
+    places = pool_rows(sample, answer.targets(sample.target), False)
+    rows = ManyRows(rest, held_out, pool, places, answer.targets)
+    X = cast(Floats, held_out.X)
+    said: dict[str, dict[Any, Floats]] = {}
+    machines: dict[str, FittedPart] = {}
+    for part in parts:
+        if isinstance(part, KernelPart):
+            fitted, scores = part.fit_many(rows, obtained.metric, request.n_landmarks, rng)
+            machines[part.name] = fitted
+            said[part.name] = {fitted.settings: scores}
+        else:
+            said[part.name] = part.fit(FitRows(pool, answer), obtained.metric).trials(X)
+    spreads = spreads_to_judge(answer, machines, X)
+    found = judged(answer, said, held_out.target, held_out.weights, float(len(held)), spreads)
+    whole = FitRows(given, answer)
+    fitted_parts = {
+        part.name: machines.get(part.name) or part.fit(whole, obtained.metric) for part in parts
+    }
+    return weighed(parts, fitted_parts, obtained, found, ranks)
+
+
+def ranks_win_on(request: SumRequest, sample: GivenRows) -> bool:
+    """Say whether the kernel of ranks is clearly better than that of columns on a sample."""
+    columns = [part for part in request.parts if part.name == "columns"]
+    found = fit_by_folds(with_rank_part(replace(request, parts=columns)), sample)
+    return ranks_win(found.held_out)
+
+
+def likelihood_of(parts: dict[str, FittedPart]) -> float:
+    """Return the log marginal likelihood of the first kernel machine; NaN without one."""
+    machines = [part for part in parts.values() if isinstance(part, KernelMachine)]
+    return machines[0].log_likelihood if machines else np.nan

@@ -1,0 +1,114 @@
+"""What scores mean: weights of parts against a plain minimiser, votes left out against loops."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from cayleyklein.learning.objectives.lifted import Parameters
+from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.parts.ballots import NEIGHBORS
+from cayleyklein.prediction.answers import Classes, Numbers
+from cayleyklein.prediction.rehearsal import best_left_out
+
+
+@pytest.fixture
+def labels():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, size=60)
+    scores = rng.normal(size=(2, 60, 3))
+    scores[:, np.arange(60), truth] += [[0.8], [0.3]]
+    return Classes(np.full(3, 1 / 3), 60.0), scores, truth
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 100.0])
+def test_weights_of_classes_have_the_least_loss_with_a_pull_of_one_row(labels, size):
+    answer, scores, truth = labels
+    counts = size * np.random.default_rng(1).uniform(0.5, 2, size=60)
+    start = np.array([1.5, 0.2])
+
+    def loss(weights):
+        logs = log_softmax(np.tensordot(weights, scores, 1), axis=1)
+        pull = ((weights - start) ** 2).sum()
+        return -counts @ logs[np.arange(60), truth] + pull
+
+    found = answer.weigh(scores, truth, counts, start)
+    expected = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12})
+    np.testing.assert_allclose(found, expected.x, atol=1e-5)
+    if size == 1e-9:
+        np.testing.assert_allclose(found, start, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 100.0])
+def test_weights_of_numbers_have_the_least_error_with_a_pull_of_one_row(size):
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(50, 2))
+    scores = np.stack([truth + 0.3 * rng.normal(size=(50, 2)), 0.2 * rng.normal(size=(50, 2))])
+    counts, start = size * rng.uniform(0.5, 2, size=50), np.array([0.5, 0.5])
+    error = ((truth - np.tensordot(start, scores, 1)) ** 2).mean(axis=1)
+    noise = counts @ error / counts.sum()
+
+    def loss(weights):
+        missed = ((truth - np.tensordot(weights, scores, 1)) ** 2).mean(axis=1)
+        return counts @ missed / noise + ((weights - start) ** 2).sum()
+
+    found = Numbers(np.zeros(2), np.ones(2)).weigh(scores, truth, counts, start)
+    expected = minimize(loss, start, method="L-BFGS-B", bounds=[(0, None)] * 2, tol=1e-14)
+    np.testing.assert_allclose(found, expected.x, atol=1e-4)
+
+
+def test_no_weight_is_negative(labels):
+    answer, scores, truth = labels
+    scores[1, np.arange(60), truth] -= 5.0
+    assert answer.weigh(scores, truth, np.ones(60), np.array([1.5, 0.0]))[1] == 0.0
+
+
+def test_says_is_the_inverse_of_scores(labels):
+    answer, _, truth = labels
+    shares = np.random.default_rng(0).dirichlet(np.ones(3), size=5)
+    said = answer.says(answer.of_votes(shares))
+    np.testing.assert_allclose(said, answer.smoothed(answer.smoothed(shares)))
+    assert (answer.targets(truth).argmax(axis=1) == truth).all()
+    Y = np.random.default_rng(1).normal(size=(20, 2)) * [3.0, 0.0] + [1.0, 7.0]
+    numbers = Numbers.standardising(Y, np.ones(20))
+    np.testing.assert_allclose(numbers.says(numbers.of_votes(Y)), Y)
+    np.testing.assert_allclose(numbers.targets(Y).std(axis=0), [1.0, 0.0], atol=1e-12)
+
+
+def test_neighbours_are_chosen_by_leaving_each_row_out():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(120, 1))
+    y = np.sin(X) + 0.4 * rng.normal(size=(120, 1))
+    rows = TrainingRows.from_targets(X, y, np.ones(120))
+    losses = []
+    for k in NEIGHBORS:
+        error = 0.0
+        for i in range(120):
+            d = np.abs(rows.X[:, 0] - rows.X[i, 0])
+            d[i] = np.inf
+            near = np.argsort(d)[: k + 1]
+            votes = 1 - d[near[:k]] / d[near[k]]
+            error += (votes @ rows.targets[near[:k], 0] / votes.sum() - rows.targets[i, 0]) ** 2
+        losses.append(error)
+    found = best_left_out(rows, Parameters(np.eye(1), np.zeros(1), 0.0))
+    assert found == NEIGHBORS[int(np.argmin(losses))]
+    assert 0 < int(np.argmin(losses)) < len(NEIGHBORS) - 1
+
+
+def test_where_weights_start(labels):
+    classes, numbers = labels[0], Numbers(np.zeros(1), np.ones(1))
+    for answer, leading in ((classes, 1.5), (numbers, 0.5)):
+        assert answer.start_weight(True, 2, 4) == leading
+        assert answer.start_weight(False, 2, 4) == 0.0
+        assert answer.start_weight(False, 0, 4) == 0.25
+
+
+def test_what_is_said_of_a_sum(labels):
+    answer, scores, truth = labels
+    shares = np.full(60, 1 / 60)
+    said = answer.named(scores[0], truth, shares)
+    shown = answer.says(scores[0])[np.arange(60), truth]
+    assert said["log loss"] == pytest.approx(-np.log(shown).mean())
+    assert said["accuracy"] == pytest.approx(np.mean(scores[0].argmax(axis=1) == truth))
+    numbers, Y = Numbers(np.zeros(2), np.ones(2)), np.ones((60, 2))
+    assert numbers.named(Y + np.array([0.5, 0.1]), Y, shares)["R²"] == pytest.approx(1 - 0.13)
