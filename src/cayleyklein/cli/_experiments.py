@@ -127,8 +127,8 @@ def reproduce_tables(
     neighbours that a metric is learned with. Both are computed.
 
     By default wine and sonar have ten folds, and the other data sets five random subsets of 250
-    training rows: about a quarter of an hour on two cores, most of it for the paper's algorithm.
-    --full leaves one row out at a time and draws ten subsets, as in the paper: one to two hours.
+    training rows: some ten minutes of one core.
+    --full leaves one row out at a time and draws ten subsets, as in the paper: some fifty minutes of one core.
     --table takes one table alone.
     """
     from cayleyklein import experiments
