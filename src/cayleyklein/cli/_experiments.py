@@ -128,7 +128,8 @@ def reproduce_tables(
 
     By default wine and sonar have ten folds, and the other data sets five random subsets of 250
     training rows: some ten minutes of one core.
-    --full leaves one row out at a time and draws ten subsets, as in the paper: some fifty minutes of one core.
+    --full leaves one row out at a time and draws ten subsets, as in the paper: some fifty minutes
+    of one core.
     --table takes one table alone.
     """
     from cayleyklein import experiments
