@@ -412,3 +412,8 @@ def test_classes_are_predicted_by_blocks_of_queries(monkeypatch):
         assert (whole == model.classes_[shares.argmax(axis=1)]).all()
         monkeypatch.setattr(search, "CHUNK", 7)
         assert (model.predict(queries) == whole).all()
+
+
+def test_the_selection_tells_the_number_of_neighbours_that_was_given():
+    model = CurvedKNeighborsClassifier(3, geometry="elliptic").fit(X, Y)
+    assert model.selection_.n_neighbors == model.n_neighbors_ == 3

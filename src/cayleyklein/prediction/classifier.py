@@ -38,9 +38,9 @@ default="auto"
         unless plain neighbours, in standardised or unscaled columns, do as well on held-out rows.
         "mixed" chooses α on held-out rows.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CurvedMLKR(n_components=2)``
-        from numbers: cloned and fitted. One fitted before is used as it is inside scikit-learn's
-        ``FrozenEstimator``.
+        Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CayleyKleinLMNN("elliptic")``
+        for the paper's own method: cloned and fitted. One fitted before is used as it is inside
+        scikit-learn's ``FrozenEstimator``.
     metric : CurvedMetric, FormMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     weights : {"local", "linear", "uniform", "distance"} or callable, default="local"
@@ -237,9 +237,9 @@ default="auto"
         Of the metric to learn, see :class:`CurvedLMNN`. "auto" is the product. The α of "mixed" is
         0.5.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CurvedMLKR(n_components=2)``
-        from numbers: cloned and fitted. One fitted before is used as it is inside scikit-learn's
-        ``FrozenEstimator``.
+        Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CayleyKleinLMNN("elliptic")``
+        for the paper's own method: cloned and fitted. One fitted before is used as it is inside
+        scikit-learn's ``FrozenEstimator``.
     metric : CurvedMetric, FormMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     columns : {"auto", "standardised", "ranks"}, default="auto"

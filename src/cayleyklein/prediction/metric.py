@@ -113,6 +113,9 @@ def obtain_metric(
             chosen = choice.Chosen(metric, fits, selection, len(rows))
         else:
             chosen = choice.select(geometry, learner, rows, trials, rng, asked or AskedVotes())
+            if asked is not None and len(asked.numbers) == 1:  # the number that was given votes
+                selection = replace(chosen.selection, n_neighbors=asked.numbers[0])
+                chosen = replace(chosen, selection=selection)
     if (
         combined.has_boundary(chosen.metric)
         and given.always is None
