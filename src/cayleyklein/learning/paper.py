@@ -21,7 +21,7 @@ into a triangle before each step, L → QᵀL. That changes nothing: S stays, th
 and so the next S is the same, too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -384,14 +384,8 @@ def first_factor(columns: Columns, recipe: PaperRecipe, report: descent.Report |
     if name == "identity":
         return np.eye(int(columns.varies.sum()))
     if name == "lmnn":
-        flat = PaperRecipe(
-            "flat",
-            n_targets=recipe.n_targets,
-            push=recipe.push,
-            impostor_interval=recipe.impostor_interval,
-            max_iter=recipe.max_iter,
-            tol=recipe.tol,
-            standardize=recipe.standardize,
+        flat = replace(
+            recipe, geometry="flat", init="precision", kappa=None, margin=1.0, learning_rate=None
         )
         learned = learn(rows, flat, report=report).metric
         assert isinstance(learned, CurvedMetric)
