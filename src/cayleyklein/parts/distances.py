@@ -1,7 +1,6 @@
-"""Distances for kernels: that of a metric, of weighted columns, and of their ranks."""
+"""Distances for kernels without a learned metric: of weighted columns, and of their ranks."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -10,9 +9,9 @@ from scipy.special import ndtri
 
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, Metric
+from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.euclidean import even_rows
-from cayleyklein.parts import ridge
+from cayleyklein.parts import kernel
 from cayleyklein.parts.places import TargetPlaces
 
 EXACT_PLACES = 1000  # places that weigh the columns
@@ -21,11 +20,6 @@ SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100  # such fits, and the places at which slope
 MOST_SCORE = 3.0  # of a rank: how far a value is beyond it from the others says nothing
 PLAIN_ROWS = 100_000  # rows whose standard deviations are the units of columns for plain neighbours
 TAIL = 5.0  # standard deviations from the mean that a value of a heavy-tailed column reaches
-
-
-def metric_distance(metric: Metric) -> ridge.Distance:
-    """Return the distance of a metric; infinite for rows outside a hyperbolic domain."""
-    return partial(metric.pairwise, outside="inf")
 
 
 @dataclass(frozen=True)
@@ -124,9 +118,9 @@ def weigh_columns(rows: TargetPlaces) -> ColumnDistance:
     gamma, penalty = SLOPE_START
     for _ in range(SLOPE_ROUNDS):
         distances = ColumnDistance(weights)(rows.X)
-        table = ridge.gram_of(distances, gamma / ridge.typical_distance(distances))
+        table = kernel.gram_of(distances, gamma / kernel.typical_distance(distances))
         some = table[queries]
-        coefficients = ridge.solved(table, rows, penalty)
+        coefficients = kernel.solved(table, rows, penalty)
         weights = slope_weights(weights, rows.X, rows.X[queries], some, coefficients)
     return ColumnDistance(weights)
 

@@ -21,10 +21,19 @@ from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.learning.rows import GivenRows, distinct_rows, draw_by_class
 from cayleyklein.learning.samples import TIE, gain_of
+from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.search import slices
-from cayleyklein.parts import ridge
+from cayleyklein.parts.kernel import (
+    GRAM_ENTRIES,
+    Distance,
+    KernelMachine,
+    KernelPart,
+    Tuning,
+    fit_machine,
+    gram_of,
+    typical_distance,
+)
 from cayleyklein.parts.places import TargetPlaces
-from cayleyklein.parts.ridge import Distance, KernelMachine, Tuning
 
 WORK = 2e11  # multiplications n m² that the sums of one machine may take: some seconds on two cores
 FEWEST_LANDMARKS, MOST_LANDMARKS = 500, 2000
@@ -60,10 +69,9 @@ class ManyRows(NamedTuple):
 
 
 def fit_by_landmarks(
-    distance: Distance,
+    part: KernelPart,
     rows: ManyRows,
-    gammas: tuple[float, ...],
-    ridges: tuple[float, ...],
+    metric: Metric | None,
     n_landmarks: int | None,
     rng: np.random.Generator,
 ) -> tuple[KernelMachine, Floats]:
@@ -72,9 +80,11 @@ def fit_by_landmarks(
     γ is the sample's or a narrower one, by a small trial, and λ is about the best of the trial.
     Without a number of landmarks there are as many as earn it.
     """
+    gammas, ridges = part.gammas, part.ridges
+    distance = part.distance(rows.sample, metric)
     tunings = [Tuning(gamma, penalty) for gamma in gammas for penalty in ridges]
     if len(tunings) > 1:
-        start = ridge.fit_machine(distance, rows.sample, None, gammas, ridges).tuning.gamma
+        start = fit_machine(distance, rows.sample, None, gammas, ridges).tuning.gamma
         tried = {start, NARROWER * start} if len(gammas) > 1 else {start}
         tunings = [Tuning(gamma, penalty) for gamma in sorted(tried) for penalty in ridges]
         trial = rows._replace(rest=rows.pool.draw(TRIAL_ROWS, 1, rng))
@@ -108,14 +118,14 @@ class LandmarkKernel(NamedTuple):
     landmarks: Floats
 
     def gram(self, X: Floats) -> Floats:
-        return ridge.gram_of(self.distance(X, self.landmarks), self.gamma)
+        return gram_of(self.distance(X, self.landmarks), self.gamma)
 
 
 def row_sums(kernel: LandmarkKernel, X: Floats, targets: Floats, weights: Floats) -> Floats:
     """Return A = KᵀWK and b = KᵀWy of rows with centred targets (n, t), beside each other."""
     m = len(kernel.landmarks)
     squares, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
-    for some in slices(len(X), max(1, ridge.GRAM_ENTRIES // m)):
+    for some in slices(len(X), max(1, GRAM_ENTRIES // m)):
         roots = np.sqrt(weights[some])[:, None]
         gram = kernel.gram(X[some])
         gram *= roots
@@ -160,7 +170,7 @@ def fit_landmarks(
     targets = rows.targets(rest.target)
     mean = rest.weights @ targets / rest.weights.sum()
     among = distance(landmarks)
-    unit = ridge.typical_distance(among)
+    unit = typical_distance(among)
     X = cast(Floats, held_out.X)
     truth = rows.targets(held_out.target) - mean
     shares = held_out.weights / held_out.weights.sum()

@@ -18,7 +18,7 @@ from cayleyklein.learning.samples import Stage, best_losses, gain_of
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors import space
 from cayleyklein.neighbors.euclidean import even_rows
-from cayleyklein.parts.ballots import NEIGHBORS
+from cayleyklein.parts.votes import NEIGHBORS
 from cayleyklein.prediction import folds
 from cayleyklein.prediction.rehearsal import AskedVotes, Trials
 from cayleyklein.prediction.selection import Selection, Trial

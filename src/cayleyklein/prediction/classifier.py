@@ -14,7 +14,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
-from cayleyklein.parts import ballots
+from cayleyklein.parts import votes
 from cayleyklein.prediction.estimator import LabelPredictor
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
@@ -117,7 +117,7 @@ default="auto"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [StrOptions({"local", *ballots.VOTE_KINDS}), callable],
+        "weights": [StrOptions({"local", *votes.VOTE_KINDS}), callable],
     }
 
     def __init__(
@@ -127,7 +127,7 @@ default="auto"
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
         metric: Metric | None = None,
-        weights: ballots.Weights = "local",
+        weights: votes.Weights = "local",
         class_weight: dict[Any, float] | str | None = None,
         subsample: int | float | str | None = "auto",
         algorithm: algorithms.Algorithm = "auto",

@@ -8,8 +8,7 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.neighbors.search import SearchIndex
-from cayleyklein.parts.ballots import candidates_of
-from cayleyklein.parts.votes import FittedVotes
+from cayleyklein.parts.votes import FittedVotes, candidates_of
 from cayleyklein.prediction.sums import Sum
 
 PRINTED_ROWS, PRINTED_COLUMNS = 10, 5  # voters and columns that are printed

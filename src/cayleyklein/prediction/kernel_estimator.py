@@ -22,12 +22,11 @@ from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import euclidean, search
-from cayleyklein.parts import distances, ridge
-from cayleyklein.parts.ballots import NEIGHBORS
+from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import Part, Queries
 from cayleyklein.parts.places import Places, count_rows
 from cayleyklein.parts.registry import PARTS, PartOptions
-from cayleyklein.parts.votes import FittedVotes
+from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
 from cayleyklein.prediction import folds, sums
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.estimator import Predicting
@@ -152,8 +151,8 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
 
     def _make_parts(self, names: tuple[str, ...]) -> list[Part]:
         options = PartOptions(
-            gammas=ridge.GAMMAS if self.gamma is None else (float(self.gamma),),
-            ridges=ridge.RIDGES if self.ridge is None else (float(self.ridge),),
+            gammas=kernel.GAMMAS if self.gamma is None else (float(self.gamma),),
+            ridges=kernel.RIDGES if self.ridge is None else (float(self.ridge),),
             numbers=NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
             n_jobs=self.n_jobs,
         )

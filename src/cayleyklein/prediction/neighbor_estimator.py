@@ -17,8 +17,7 @@ from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
 from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
-from cayleyklein.parts.ballots import NEIGHBORS, LabelVotes, Weights
-from cayleyklein.parts.votes import FittedVotes, fit_votes
+from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import Explanation, explain_votes
 from cayleyklein.prediction.metric import Obtained, obtain_metric

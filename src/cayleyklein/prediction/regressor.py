@@ -15,7 +15,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
-from cayleyklein.parts import ballots
+from cayleyklein.parts import votes
 from cayleyklein.prediction.answers import Numbers
 from cayleyklein.prediction.estimator import NumberPredictor
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum
@@ -104,7 +104,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [StrOptions(set(ballots.VOTE_KINDS)), callable],
+        "weights": [StrOptions(set(votes.VOTE_KINDS)), callable],
     }
 
     def __init__(
@@ -114,7 +114,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
         metric: Metric | None = None,
-        weights: ballots.Weights = "linear",
+        weights: votes.Weights = "linear",
         subsample: int | float | str | None = "auto",
         algorithm: algorithms.Algorithm = "auto",
         outside: estimator.OutsideQueries = "extend",

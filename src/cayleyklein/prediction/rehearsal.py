@@ -15,7 +15,15 @@ from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import Ranked, SearchIndex
-from cayleyklein.parts.ballots import (
+from cayleyklein.parts.places import (
+    NEAR,
+    LeftOut,
+    LocalScales,
+    Places,
+    fifth_nearest,
+    floored_scales,
+)
+from cayleyklein.parts.votes import (
     LABEL_NEIGHBORS,
     NEIGHBORS,
     NUMBER_NEIGHBORS,
@@ -26,8 +34,6 @@ from cayleyklein.parts.ballots import (
     few_neighbors,
     nearest_of,
 )
-from cayleyklein.parts.places import LeftOut, Places
-from cayleyklein.parts.scales import NEAR, LocalScales, fifth_nearest, floored_scales
 
 LEFT_OUT_ROWS = 2000  # rows, each left out in turn, that choose the number of neighbours
 

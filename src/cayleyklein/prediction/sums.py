@@ -25,10 +25,9 @@ from cayleyklein.parts.base import (
     mapped_rows,
 )
 from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
-from cayleyklein.parts.kernel import KernelPart
-from cayleyklein.parts.landmarks import ManyRows
+from cayleyklein.parts.kernel import KernelMachine, KernelPart
+from cayleyklein.parts.landmarks import ManyRows, fit_by_landmarks
 from cayleyklein.parts.places import count_rows, pool_rows
-from cayleyklein.parts.ridge import KernelMachine
 from cayleyklein.prediction import folds
 from cayleyklein.prediction.answers import AnyAnswer
 from cayleyklein.prediction.metric import MetricRequest, Obtained, obtain_metric
@@ -381,7 +380,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     machines: dict[str, FittedPart] = {}
     for part in parts:
         if isinstance(part, KernelPart):
-            fitted, scores = part.fit_many(rows, obtained.metric, request.n_landmarks, rng)
+            fitted, scores = fit_by_landmarks(part, rows, obtained.metric, request.n_landmarks, rng)
             machines[part.name] = fitted
             said[part.name] = {fitted.settings: scores}
         else:
