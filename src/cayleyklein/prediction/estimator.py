@@ -17,13 +17,13 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import lmnn, mlkr
+from cayleyklein.learning.choice import MetricRequest
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.prediction import rehearsal
-from cayleyklein.prediction.metric import MetricRequest
 
 LEARNING = ("subsample", "random_state", "callback", "verbose")  # parameters that the learner gets
 WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
@@ -49,7 +49,7 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     _given: GivenRows
     _numeric: ClassVar[bool]
     _learner_kind: ClassVar[type[RowLearner]]
-    _trials: ClassVar[rehearsal.Trials]
+    _trials: ClassVar[type[rehearsal.ClassTrials | rehearsal.NumberTrials]]
 
     def _read(
         self,
@@ -138,7 +138,7 @@ class LabelPredictor(Predicting, ClassifierMixin):
     classes_: AnyArray
     _numeric = False
     _learner_kind = lmnn.CurvedLMNN
-    _trials = rehearsal.ClassTrials()
+    _trials = rehearsal.ClassTrials
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "geometry": [StrOptions({"auto", *lmnn.LABEL_GEOMETRIES})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -165,7 +165,7 @@ class NumberPredictor(Predicting, RegressorMixin):
 
     _numeric = True
     _learner_kind = mlkr.CurvedMLKR
-    _trials = rehearsal.NumberTrials()
+    _trials = rehearsal.NumberTrials
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "geometry": [StrOptions({"auto", *mlkr.NUMBER_GEOMETRIES})],
     }

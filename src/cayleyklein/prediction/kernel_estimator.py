@@ -18,6 +18,7 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import Floats
 from cayleyklein._validation import refuse_huge
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import folds
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
@@ -27,7 +28,7 @@ from cayleyklein.parts.base import Part, Queries
 from cayleyklein.parts.places import Places, count_rows
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
-from cayleyklein.prediction import folds, sums
+from cayleyklein.prediction import sums
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import shares_of_columns
@@ -135,7 +136,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             metric=self._metric_request(
                 seed, "product" if self.geometry == "auto" else self.geometry
             ),
-            trials=self._trials,
+            trials=self._trials(),
             n_landmarks=None if isinstance(self.n_landmarks, str) else self.n_landmarks,
             seed=seed,
         )

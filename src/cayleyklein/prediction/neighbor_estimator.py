@@ -10,6 +10,7 @@ from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import check_parameters, few_threads, restore_on_error
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.choice import Obtained, obtain_metric
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.neighbors import search
@@ -20,8 +21,6 @@ from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import Explanation, explain_votes
-from cayleyklein.prediction.metric import Obtained, obtain_metric
-from cayleyklein.prediction.rehearsal import AskedVotes
 
 
 class NeighborPredictor(Predicting, NeighborMethods):
@@ -54,8 +53,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         else:
             numbers = NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),)
             request = self._metric_request(self.random_state, self.geometry)
-            asked = AskedVotes(numbers, self.weights)
-            obtained = obtain_metric(request, given, self._trials, asked)
+            obtained = obtain_metric(request, given, self._trials(numbers, self.weights))
         self.learner_ = obtained.learner
         self.selection_ = obtained.selection
         self._take(given, cast(Metric, obtained.metric))

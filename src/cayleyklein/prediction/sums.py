@@ -14,8 +14,10 @@ from typing import Any, cast
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein.learning import samples
+from cayleyklein.learning import folds, samples
+from cayleyklein.learning.choice import MetricRequest, Obtained, Trials, obtain_metric
 from cayleyklein.learning.rows import GivenRows, draw_by_class
+from cayleyklein.learning.selection import Selection, Trial
 from cayleyklein.parts.base import (
     FitRows,
     FittedPart,
@@ -27,12 +29,8 @@ from cayleyklein.parts.base import (
 from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
 from cayleyklein.parts.kernel import KernelMachine, KernelPart
 from cayleyklein.parts.landmarks import ManyRows, fit_by_landmarks
-from cayleyklein.parts.places import count_rows, pool_rows
-from cayleyklein.prediction import folds
+from cayleyklein.parts.places import count_rows, places_and_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
-from cayleyklein.prediction.metric import MetricRequest, Obtained, obtain_metric
-from cayleyklein.prediction.rehearsal import AskedVotes, Trials
-from cayleyklein.prediction.selection import Selection, Trial
 
 VOTING_ROWS = 50_000  # among which held-out rows have neighbours while the parts are weighed
 CLEARLY = 2.0  # standard errors by which ranks of columns must win to replace them in all parts
@@ -191,7 +189,7 @@ def learn_metric(
     """Return the metric for parts that need one; with `trials` held-out rows choose its sample."""
     if not any(part.needs_metric for part in parts):
         return Obtained(None)
-    return obtain_metric(request, given, trials, AskedVotes())
+    return obtain_metric(request, given, trials)
 
 
 def fit_few(request: SumRequest, given: GivenRows) -> SumFit:
@@ -261,7 +259,9 @@ def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) 
     trials: dict[str, list[dict[Any, Floats]]] = {part.name: [] for part in parts}
     held: list[GivenRows] = []
     spreads: list[Floats] = []
-    for train, out in folds.split_given(rows.given, rows.counted, request.seed):
+    given = rows.given.take(np.flatnonzero(rows.given.weights > 0))
+    place, pair = places_and_pairs(given)
+    for train, out in folds.split_given(given, place, pair, rows.counted, request.seed):
         if train.classes is not None:  # a row of a class that the others lack judges nothing
             known = np.unique(train.target)
             out = out.take(np.flatnonzero(np.isin(out.target, known) & (len(known) > 1)))

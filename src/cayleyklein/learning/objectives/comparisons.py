@@ -18,7 +18,7 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives import lifted, search
+from cayleyklein.learning.objectives import lifted
 from cayleyklein.learning.rows import TrainingRows
 
 
@@ -85,7 +85,7 @@ class Comparisons:
         others = self.far_weights / self.far_weights.sum()
         loss, n_active = 0.0, 0
         by_near_pair, by_far_pair = np.empty_like(near), np.zeros_like(far)
-        for block in search.blocks_of(len(near), len(far)):
+        for block in lifted.blocks_of(len(near), len(far)):
             hinge, by_near, by_far = self._hinge(near[block, None], far)
             loss += float(shares[block] @ hinge @ others)
             by_near_pair[block] = shares[block] * (by_near @ others)

@@ -22,8 +22,13 @@ from scipy import sparse
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
-from cayleyklein.learning.objectives.search import NearestRows, blocks_of
+from cayleyklein.learning.objectives.lifted import (
+    Evaluation,
+    LiftedRows,
+    NearestRows,
+    Parameters,
+    blocks_of,
+)
 from cayleyklein.learning.rows import TrainingRows
 
 # Weight of a row at the edge of the window, so that equally far rows are a plain mean.

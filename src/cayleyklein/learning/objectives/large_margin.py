@@ -18,8 +18,14 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import Evaluation, LiftedPairs, LiftedRows, Parameters
-from cayleyklein.learning.objectives.search import NearestRows, blocks_of
+from cayleyklein.learning.objectives.lifted import (
+    Evaluation,
+    LiftedPairs,
+    LiftedRows,
+    NearestRows,
+    Parameters,
+    blocks_of,
+)
 from cayleyklein.learning.rows import TrainingRows
 
 
