@@ -255,10 +255,14 @@ class MetricLearner(
 
     def _given(self, *names: str) -> dict[str, Any]:
         """Return the parameters of a recipe that are not "auto"; a metric as init starts it."""
-        values = {name: getattr(self, name) for name in names}
-        if not isinstance(self.init, str):
-            values["init"] = "std"
-        return {name: value for name, value in values.items() if value != "auto"}
+        given = {}
+        for name in names:
+            value = getattr(self, name)
+            if name == "init" and not isinstance(value, str):
+                value = "std"
+            if value != "auto":
+                given[name] = value
+        return given
 
 
 class RowLearner(MetricLearner):

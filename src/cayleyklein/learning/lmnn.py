@@ -16,7 +16,7 @@ from cayleyklein.metrics import CurvedMetric
 
 LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mixed")
 # Geometries and margins of the product's parts. A margin m at K = 1 is a margin of 1 at K = m².
-LABEL_PRODUCT = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
+LABEL_PRODUCT: tuple[tuple[str, float], ...] = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
 # Default margins: of d² in flat space, of d at |K| = 1 in curved space.
 MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
 # Evaluations of the loss in a pass, multiplications in a second, and seconds that are long.
@@ -98,16 +98,24 @@ default="product"
     _numeric, _part_size = False, "margin"
 
     def _recipes(self) -> tuple[LargeMarginRecipe, ...]:
-        own = ("n_targets", "n_impostors", "n_components")
-        changes: dict[str, Any] = {name: getattr(self, name) for name in own}
-        changes |= self._given("margin", "max_iter", "n_passes", "init")
-        names = ("elliptic", "hyperbolic") if self.geometry == "mixed" else (self.geometry,)
-        product = self.geometry == "product"
-        parts = LABEL_PRODUCT if product else tuple((name, MARGINS[name]) for name in names)
-        return tuple(
-            LargeMarginRecipe(name, push=float(self.push), **{"margin": margin, **changes})
-            for name, margin in parts
-        )
+        margins = LABEL_PRODUCT
+        if self.geometry == "mixed":
+            margins = ("elliptic", MARGINS["elliptic"]), ("hyperbolic", MARGINS["hyperbolic"])
+        elif self.geometry != "product":
+            margins = ((self.geometry, MARGINS[self.geometry]),)
+        recipes = []
+        for geometry, margin in margins:
+            changes = {"margin": margin, **self._given("margin", "max_iter", "n_passes", "init")}
+            recipe = LargeMarginRecipe(
+                geometry,
+                push=float(self.push),
+                n_targets=self.n_targets,
+                n_impostors=self.n_impostors,
+                n_components=self.n_components,
+                **changes,
+            )
+            recipes.append(recipe)
+        return tuple(recipes)
 
     def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         drawn = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
