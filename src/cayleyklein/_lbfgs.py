@@ -31,9 +31,14 @@ class Minimum(NamedTuple):
 
 
 def minimise(
-    function: Function, x: Floats, *, max_iter: int, tol: float, floor: float = 0.0,
+    function: Function,
+    x: Floats,
+    *,
+    max_iter: int,
+    tol: float,
+    floor: float = 0.0,
     callback: Callable[[Floats, float], bool] | None = None,
-) -> Minimum:  # fmt: skip
+) -> Minimum:
     """Minimise a function x → (value, gradient), whose value is finite at the start x.
 
     The descent ends where the value falls by `tol` relative to it, or to `floor` if that is larger.

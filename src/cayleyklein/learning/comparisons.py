@@ -54,13 +54,27 @@ class TupleLearner(learner.MetricLearner):
     }
 
     def __init__(
-        self, *, geometry: str = "elliptic", margin: float = 0.5, init: Any = "auto",
-        n_components: int | None = None, max_iter: int | str = "auto", preprocessor: Any = None,
-        random_state: Any = None, callback: Any = None, verbose: bool = False,
-    ) -> None:  # fmt: skip
-        self.geometry, self.margin, self.preprocessor = geometry, margin, preprocessor
-        self.init, self.n_components, self.max_iter = init, n_components, max_iter
-        self.random_state, self.callback, self.verbose = random_state, callback, verbose
+        self,
+        *,
+        geometry: str = "elliptic",
+        margin: float = 0.5,
+        init: Any = "auto",
+        n_components: int | None = None,
+        max_iter: int | str = "auto",
+        preprocessor: Any = None,
+        random_state: Any = None,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.geometry = geometry
+        self.margin = margin
+        self.preprocessor = preprocessor
+        self.init = init
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     def _rows_of(self, tuples: ArrayLike, name: str) -> ArrayLike:
         if self.preprocessor is None:
@@ -97,9 +111,11 @@ class TupleLearner(learner.MetricLearner):
 
     def _fit_compared(self, rows: TrainingRows, objective: Comparisons) -> None:
         recipe = ComparisonRecipe(
-            geometry=self.geometry, n_components=self.n_components, objective=objective,
+            geometry=self.geometry,
+            n_components=self.n_components,
+            objective=objective,
             **self._given("max_iter", "init"),
-        )  # fmt: skip
+        )
         start = self._start(rows, recipe)
         fit = descent.descend(rows, recipe, self._generator(), start, self._report())
         self._keep(rows.to_metric(fit.found), (fit,))

@@ -130,9 +130,12 @@ Fits = tuple[Fit, ...]
 
 
 def descend(
-    rows: TrainingRows, recipe: Recipe, rng: np.random.Generator,
-    start: Parameters | None = None, report: Report | None = None,
-) -> Fit:  # fmt: skip
+    rows: TrainingRows,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    start: Parameters | None = None,
+    report: Report | None = None,
+) -> Fit:
     """Learn one metric, from a given start or the recipe's own; `rng` draws the anchors."""
     if start is not None:
         found = start
@@ -164,9 +167,13 @@ def descend(
         objective = recipe.pose(rows, anchors, found)
         losses.append([])
         end = minimise(
-            value, pack(found, recipe), max_iter=recipe.max_iter, tol=recipe.tol,
-            floor=recipe.floor, callback=told,
-        )  # fmt: skip
+            value,
+            pack(found, recipe),
+            max_iter=recipe.max_iter,
+            tol=recipe.tol,
+            floor=recipe.floor,
+            callback=told,
+        )
         found = unpack(end.x, found, recipe)
         if end.stopped:
             break
@@ -174,10 +181,14 @@ def descend(
 
 
 def descend_parts(
-    rows: TrainingRows, parts: tuple[Recipe, ...], rng: np.random.Generator,
-    report: Report | None = None, before: Fits = (), n_passes: int | None = None,
+    rows: TrainingRows,
+    parts: tuple[Recipe, ...],
+    rng: np.random.Generator,
+    report: Report | None = None,
+    before: Fits = (),
+    n_passes: int | None = None,
     keep_all: bool = False,
-) -> Fits:  # fmt: skip
+) -> Fits:
     """Learn several metrics one after the other, or go on from the fits `before`.
 
     Once a callback has stopped one, the rest are left out, or with `keep_all` fitted in one step.

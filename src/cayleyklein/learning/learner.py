@@ -65,9 +65,12 @@ feature_names_in_ : ndarray""",
 
 
 class MetricLearner(
-    _estimators.CallbackSupport, EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
+    _estimators.CallbackSupport,
+    EstimatorCard,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
     BaseEstimator,
-):  # fmt: skip
+):
     """Base of the learners: maps rows by the metric, and answers for pairs.
 
     Examples
@@ -104,7 +107,7 @@ class MetricLearner(
         "random_state": ["random_state"],
         "callback": [callable, None],
         "verbose": ["verbose", "boolean"],
-    }  # fmt: skip
+    }
 
     def transform(self, X: ArrayLike) -> AnyFloats:
         """Map rows to coordinates for methods that know Euclidean distances only.
@@ -270,10 +273,12 @@ class RowLearner(MetricLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "subsample": [
-            Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"auto"}), None,
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"auto"}),
+            None,
         ],
-    }  # fmt: skip
+    }
     _numeric: ClassVar[bool]
     _part_size: ClassVar[str] = "geometry"  # parameter that each part of a product has for itself
     alpha: float | str

@@ -82,18 +82,37 @@ default="product"
     }
 
     def __init__(
-        self, *, geometry: str = "product", alpha: float | str = "auto", n_targets: int = 3,
-        n_impostors: int | None = 10, margin: float | str = "auto", push: float = 0.5,
-        init: Any = "auto", n_components: int | None = None,
-        max_iter: int | str = "auto", n_passes: int | str = "auto",
-        subsample: int | float | str | None = "auto", random_state: Any = None,
-        callback: Callable[[descent.Progress], bool | None] | None = None, verbose: bool = False,
-    ) -> None:  # fmt: skip
-        self.geometry, self.alpha, self.margin, self.push = geometry, alpha, margin, push
-        self.n_targets, self.n_impostors = n_targets, n_impostors
-        self.init, self.n_components = init, n_components
-        self.max_iter, self.n_passes, self.subsample = max_iter, n_passes, subsample
-        self.random_state, self.callback, self.verbose = random_state, callback, verbose
+        self,
+        *,
+        geometry: str = "product",
+        alpha: float | str = "auto",
+        n_targets: int = 3,
+        n_impostors: int | None = 10,
+        margin: float | str = "auto",
+        push: float = 0.5,
+        init: Any = "auto",
+        n_components: int | None = None,
+        max_iter: int | str = "auto",
+        n_passes: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: Any = None,
+        callback: Callable[[descent.Progress], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.geometry = geometry
+        self.alpha = alpha
+        self.margin = margin
+        self.push = push
+        self.n_targets = n_targets
+        self.n_impostors = n_impostors
+        self.init = init
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.n_passes = n_passes
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     _numeric, _part_size = False, "margin"
 

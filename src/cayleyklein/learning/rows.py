@@ -36,10 +36,18 @@ class GivenRows:
 
     @classmethod
     def read(
-        cls, estimator: Any, X: Any, y: Any, sample_weight: Any, *, numeric: bool = False,
-        classes: AnyArray | None = None, least_rows: int = 1, block_rows: int = 0,
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        numeric: bool = False,
+        classes: AnyArray | None = None,
+        least_rows: int = 1,
+        block_rows: int = 0,
         reset: bool = True,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Check X, y and weights once, for all that a fit does with them.
 
         With `block_rows`, Dask rows stay in memory where they are, and blocks of fewer are joined.
@@ -164,9 +172,13 @@ class TrainingRows:
         X = (X - mean) / deviation
         basis = principal_axes(X, len(X)) if turn and X.shape[1] > len(X) else None
         return cls(
-            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total, mean * unit,
-            deviation * unit, basis,
-        )  # fmt: skip
+            X if basis is None else X @ basis.T,
+            rows[:, 0].astype(np.int64),
+            total,
+            mean * unit,
+            deviation * unit,
+            basis,
+        )
 
     @classmethod
     def from_targets(cls, X: Floats, Y: Floats, weights: Floats) -> Self:

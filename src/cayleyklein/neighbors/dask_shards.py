@@ -107,9 +107,14 @@ class Shards:
         return self._table[1]
 
     def answer(
-        self, queries: Floats | Blocks | None, k: int, finish: Finish, table: Any,
-        kinds: tuple[Kind, ...], n_jobs: int | None,
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self,
+        queries: Floats | Blocks | None,
+        k: int,
+        finish: Finish,
+        table: Any,
+        kinds: tuple[Kind, ...],
+        n_jobs: int | None,
+    ) -> tuple[Any, ...]:
         """Answer as :meth:`RowIndex.answer` does, lazily unless the queries are in memory."""
         if not self.reachable:
             raise ClusterError(

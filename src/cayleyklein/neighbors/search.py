@@ -98,9 +98,14 @@ class RowIndex:
         raise NotImplementedError
 
     def answer(
-        self, queries: "Floats | Blocks | None", k: int, finish: Finish, table: Any,
-        kinds: tuple[Kind, ...], n_jobs: int | None,
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self,
+        queries: "Floats | Blocks | None",
+        k: int,
+        finish: Finish,
+        table: Any,
+        kinds: tuple[Kind, ...],
+        n_jobs: int | None,
+    ) -> tuple[Any, ...]:
         """Return arrays that `finish` makes of the k nearest rows of queries.
 
         The queries are the fitted rows when None, and none is then its own neighbour. Dask queries

@@ -119,9 +119,13 @@ class ComparisonRecipe(Recipe):
 
 
 def compared_rows(
-    near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, margin: float,
+    near: Floats,
+    far: Floats,
+    near_weights: Floats,
+    far_weights: Floats | None,
+    margin: float,
     name: str,
-) -> tuple[TrainingRows, Comparisons]:  # fmt: skip
+) -> tuple[TrainingRows, Comparisons]:
     """Return the distinct rows of near pairs (a, 2, d) and far pairs (b, 2, d), standardised."""
     every = np.vstack([near, far]).reshape(-1, near.shape[2])
     points, numbers = np.unique(every, axis=0, return_inverse=True)

@@ -49,9 +49,16 @@ class LargeMarginRecipe(Recipe):
     def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "LargeMargin":
         targets = nearest_of_class(rows.X, rows.labels, anchors, self.n_targets, found)
         return LargeMargin(
-            rows.X, rows.labels, rows.weights, anchors, targets, self.margin, self.push,
-            self.n_impostors, squared=self.geometry == "flat",
-        )  # fmt: skip
+            rows.X,
+            rows.labels,
+            rows.weights,
+            anchors,
+            targets,
+            self.margin,
+            self.push,
+            self.n_impostors,
+            squared=self.geometry == "flat",
+        )
 
 
 @dataclass(frozen=True)

@@ -155,9 +155,13 @@ class NearestRows:
         self._room = np.empty(min(len(anchors), max(1, CHORD_ENTRIES // n_rows)) * n_rows)
 
     def find(
-        self, placed: LiftedRows, block: slice, m: int, reach: Floats | None = None,
+        self,
+        placed: LiftedRows,
+        block: slice,
+        m: int,
+        reach: Floats | None = None,
         among: slice = slice(None),
-    ) -> Ints:  # fmt: skip
+    ) -> Ints:
         """Return the m nearest rows (b, m) within reach (c²) of each anchor; -1 for none.
 
         The m rows of the last call bound how far those of this one are. Rows of many columns are
@@ -179,9 +183,15 @@ class NearestRows:
         return found
 
     def _scanned(
-        self, placed: LiftedRows, places: slice | Ints, m: int, reach: Floats, among: slice, *,
+        self,
+        placed: LiftedRows,
+        places: slice | Ints,
+        m: int,
+        reach: Floats,
+        among: slice,
+        *,
         single: bool = False,
-    ) -> Ints:  # fmt: skip
+    ) -> Ints:
         anchors, start = self.anchors[places], among.start or 0
         lift = placed.single if single else placed.lift
         own, others = lift[anchors] * placed.signature.astype(lift.dtype), lift[among]
