@@ -191,7 +191,7 @@ def obtain_metric(
             metric, fits = learner._learn(rows, rng)
             chosen = Chosen(metric, fits, Selection(learner.geometry, "learned", 0), len(rows))
         else:
-            chosen = choose(geometry, learner, rows, trials, rng)
+            chosen = select(geometry, learner, rows, trials, rng)
             if len(trials.numbers) == 1:  # the number that was given votes
                 selection = replace(chosen.selection, n_neighbors=trials.numbers[0])
                 chosen = replace(chosen, selection=selection)
@@ -231,7 +231,7 @@ def fitted_learner(learner: Any, given: GivenRows) -> Any:
     return fitted
 
 
-def choose(
+def select(
     geometry: str, learner: Any, rows: TrainingRows, trials: Trials, rng: np.random.Generator
 ) -> Chosen:
     """Learn the metric of a geometry, and choose what is to be chosen.

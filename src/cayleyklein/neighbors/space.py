@@ -20,7 +20,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import lifts
-from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, ProductMetric, combined
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 CLOSE = 1e-3  # length of v_p - v_q, relative to the terms of v, under which it loses digits
@@ -82,10 +82,14 @@ class ChordSpace:
     """The coordinates of a metric: its terms side by side."""
 
     def __init__(self, metric: Metric) -> None:
-        found: list[Any] = [(m, w, m.curvature, [(seen_as(m), 1.0)]) for m, w in metric._active()]
+        found: list[tuple[Any, float, float, list[Any]]] = []
         if isinstance(metric, ProductMetric):
             parts = list(zip(metric.metrics, metric.units.tolist(), strict=True))
-            found = [(metric, 1.0, 0.0, parts)]
+            found.append((metric, 1.0, 0.0, parts))
+        else:
+            for part, weight in combined.terms_of(metric):
+                if weight:
+                    found.append((part, weight, part.curvature, [(seen_as(part), 1.0)]))
         self.terms, self.width = list[Term](), 0
         for term, weight, K, parts in found:
             start = self.width
@@ -151,7 +155,8 @@ class ChordSpace:
             p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
             differ = (p != q).any(axis=1)  # equal rows have equal v: they are at 0 already
             if differ.any():
-                distances[again[differ]] = term.metric._between(p[differ], q[differ], "inf")
+                exactly = term.metric.distance(p[differ], q[differ], outside="inf")
+                distances[again[differ]] = exactly
             total += term.weight * distances
         return total
 
