@@ -33,15 +33,12 @@ from cayleyklein.metrics import CurvedMetric, Metric, combined
 from cayleyklein.neighbors import search, space
 from cayleyklein.neighbors.euclidean import even_rows
 
-# Memory and work: rows of a table that are read at most, and their entries, among which a sample
-# grows; rows among which held-out rows have their neighbours; places, evenly spaced, among which
-# those of a mixed metric have their scales.
+# Limits of memory and work: rows of a table that are read at most, and their entries, among which a
+# sample grows; rows among which held-out rows have their neighbours.
 POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 NEIGHBOR_ROWS = 10_000
-SCALE_PLACES = 2000
 
 PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}  # not learned, by their start
-SELECT_FROM = 60  # distinct rows from which held-out ones can tell candidates apart
 
 
 class Trials(Protocol):
@@ -242,7 +239,7 @@ def select(
     """
     constant = rows.targets is not None and not rows.targets.any()
     chooses = learner.geometry in ("product", "mixed") and not constant
-    if chooses and len(rows.X) >= SELECT_FROM:
+    if chooses and len(rows.X) >= 60:  # of fewer, held-out ones cannot tell candidates apart
         if geometry == "mixed":
             return choose_alpha(learner, rows, trials, rng)
         return choose_metric(learner, rows, trials, rng, plain=geometry == "auto")
@@ -340,7 +337,7 @@ def choose_alpha(
         chords = space.ChordSpace(mixing.metric(0.5))
         places = chords.place(train.as_given[train.points[0]])
         queries = chords.place(held_out.as_given)
-        some = places.take(even_rows(len(places.v), SCALE_PLACES))
+        some = places.take(even_rows(len(places.v), 2000))
         to_places = distances_of_terms(chords, queries, places)
         among = distances_of_terms(chords, places, some) if trials.are_local else None
         for share in choice.shares:

@@ -17,8 +17,6 @@ from cayleyklein.learning import descent, learner
 from cayleyklein.learning.objectives.comparisons import ComparisonRecipe, Comparisons, compared_rows
 from cayleyklein.learning.rows import TrainingRows
 
-PAIRS_OF_A_KIND = 1500  # at most: each is compared with each of the other kind
-
 TUPLE_PARAMETERS = """Parameters
 ----------
 geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
@@ -183,7 +181,7 @@ class CurvedPairs(TupleLearner):
             )
         rng = self._generator()
         near, far = (
-            np.sort(rng.choice(some, min(len(some), PAIRS_OF_A_KIND), replace=False))
+            np.sort(rng.choice(some, min(len(some), 1500), replace=False))
             for some in (similar, dissimilar)
         )
         rows, compared = compared_rows(

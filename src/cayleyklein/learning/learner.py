@@ -24,9 +24,6 @@ from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, combined
 from cayleyklein.neighbors.dask_shards import Blocks
 
-SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covariance, in a fit
-# Shares of the elliptic part that are tried in a mixed metric, in units of each part.
-BALANCES = descent.MixingChoice((0.5, 0.25, 0.75, 0.1, 0.9), in_units=True)
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
 ATTRIBUTES = """Attributes
 ----------
@@ -165,7 +162,8 @@ class MetricLearner(
                 f"Got n_components={self.n_components}, but X has only {d} columns."
             )
         r = min(n, d)
-        needed = 8.0 * (SOLVER_COPIES * min(self.n_components or r, r) * d + SQUARES * r * r)
+        # arrays of the size of a factor, and of a covariance
+        needed = 8.0 * (24 * min(self.n_components or r, r) * d + 3 * r * r)
         if needed > 1e9:
             advice = "Reduce the columns first, by PCA for example."
             checks.check_memory(needed, f"Learning a metric of {d:,} columns", advice)
@@ -385,7 +383,7 @@ class RowLearner(MetricLearner):
     def _mixing_choice(self) -> descent.MixingChoice:
         """Return what held-out rows choose between in a mixed metric."""
         if isinstance(self.alpha, str):
-            return BALANCES
+            return descent.MixingChoice((0.5, 0.25, 0.75, 0.1, 0.9), in_units=True)
         return descent.MixingChoice((float(self.alpha),), in_units=False)
 
 

@@ -19,8 +19,7 @@ LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mix
 LABEL_PRODUCT: tuple[tuple[str, float], ...] = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
 # Default margins: of d² in flat space, of d at |K| = 1 in curved space.
 MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
-# Evaluations of the loss in a pass, multiplications in a second, and seconds that are long.
-EVALUATIONS, RATE, LONG = 7, 2e10, 120
+RATE = 2e10  # multiplications in a second, to say beforehand that a fit takes minutes
 
 
 class CurvedLMNN(learner.RowLearner):
@@ -157,10 +156,11 @@ default="product"
     def _warn_if_long(self, rows: TrainingRows) -> None:
         n, d = rows.X.shape
         passes = 4 if isinstance(self.n_passes, str) else self.n_passes
-        steps = EVALUATIONS if isinstance(self.max_iter, str) else 1.2 * self.max_iter
+        # evaluations of the loss in a pass
+        steps = 7 if isinstance(self.max_iter, str) else 1.2 * self.max_iter
         parts = {"product": len(LABEL_PRODUCT), "mixed": 2}.get(self.geometry, 1)
         seconds = parts * passes * steps * n * min(n, descent.n_anchors(d)) * d / RATE
-        if seconds > LONG:
+        if seconds > 120:
             warn_caller(
                 f"Learning from {n:,} rows of {d:,} columns will take about "
                 f"{round(seconds / 60)} minutes. subsample=10000 learns from fewer, verbose=True "

@@ -31,13 +31,8 @@ from cayleyklein.parts.places import LeftOut, LocalScales, Places
 Weights = str | Callable[[Floats], Any]
 
 VOTE_KINDS = ("linear", "uniform", "distance")
-# Votes of the class shares beside those of the neighbours, so that no probability is 0 or 1; in
-# units of the mean weight of a place: a common factor of all weights changes nothing.
-PRIOR_VOTES = 0.1
-SAME_VOTES = 1e-9  # relative difference of votes that count as equal: they are sums, in any order
 LABEL_NEIGHBORS, NUMBER_NEIGHBORS = 15, 9  # voters where held-out rows were not asked
 NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)  # numbers of voting neighbours that are tried
-MOST_MEASURED = 4  # rows over those wanted, up to which measuring all is quicker than a search
 
 
 def candidates_of(weights: Weights, k: int) -> int:
@@ -174,9 +169,11 @@ class LabelVotes:
         whole = np.maximum(mass, 0.0).sum(axis=-1)
         if prior is None:
             prior = np.maximum(mass, 0.0) / np.expand_dims(whole, -1)
-        strength = PRIOR_VOTES * (whole / n_places)[:, None]
+        # in units of the mean weight of a place: a common factor of all weights changes nothing
+        strength = 0.1 * (whole / n_places)[:, None]
         total = votes + strength * prior
-        tied = votes >= votes.max(axis=1, keepdims=True) * (1 - SAME_VOTES)
+        rounding = 1e-9  # votes are sums, in any order
+        tied = votes >= votes.max(axis=1, keepdims=True) * (1 - rounding)
         several = np.flatnonzero(tied.sum(axis=1) > 1)
         if len(several):
             shares, nearest = np.broadcast_to(prior, votes.shape)[several], np.full(m * C, np.inf)
@@ -184,7 +181,7 @@ class LabelVotes:
             far = found.distances[queries[some], positions[some]]
             np.minimum.at(nearest, cell[some], far)
             near = np.where(tied[several], nearest.reshape(m, C)[several], np.inf)
-            first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + SAME_VOTES))
+            first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + rounding))
             winner = np.where(first, shares, -1.0).argmax(axis=1)
             total[several, winner] += strength[several, 0]
         return np.asarray(total / total.sum(axis=1, keepdims=True))
@@ -352,7 +349,8 @@ class FittedVotes(FittedPart):
         """Yield each number of neighbours and the answers (m, t) for rows in memory."""
         index = cast(SearchIndex, self.index)
         wanted = candidates_of(self.table.weights, max(self.numbers))
-        if combined.has_boundary(self.metric) or len(index) > MOST_MEASURED * wanted:
+        # measuring few rows is quicker than a search
+        if combined.has_boundary(self.metric) or len(index) > 4 * wanted:
             found = index.nearest(X, wanted, self.n_jobs)
         else:
             table = cast(Floats, self.metric.pairwise(X, index.X))

@@ -31,9 +31,6 @@ from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights,
 from cayleyklein.prediction import rehearsal
 from cayleyklein.prediction.explain import Explanation, explain_votes
 
-LEARNING = ("subsample", "random_state", "callback", "verbose")  # parameters that the learner gets
-WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
-
 
 class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     """Mixin of all predictors: reading rows, judging and explaining answers."""
@@ -47,7 +44,10 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     verbose: bool
     n_features_in_: int
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: RowLearner._parameter_constraints[name] for name in LEARNING},
+        "subsample": RowLearner._parameter_constraints["subsample"],
+        "random_state": RowLearner._parameter_constraints["random_state"],
+        "callback": RowLearner._parameter_constraints["callback"],
+        "verbose": RowLearner._parameter_constraints["verbose"],
         "learner": [HasMethods(["fit"]), None],
         "metric": [CurvedMetric, FormMetric, MixedMetric, ProductMetric, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -93,7 +93,8 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
             return
         source = "learner" if self.metric is None else "metric"
         advice = "give it to the learner instead" if source == "learner" else "drop it"
-        for name, default in WITHOUT_LEARNING.items():
+        unused = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
+        for name, default in unused.items():
             value = getattr(self, name)
             same = isinstance(value, str | int | np.bool_) and value == default
             if not (value is default or same):

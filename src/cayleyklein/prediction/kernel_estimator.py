@@ -33,9 +33,6 @@ from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import shares_of_columns
 
-# Fitted rows, evenly spaced, whose values stand for any other value of a column, and those that
-# say what columns count.
-REFERENCE_ROWS, WEIGHING_ROWS = 16, 64
 USUAL_PARTS = ("metric", "columns", "neighbors", "plain")
 
 
@@ -180,8 +177,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             if isinstance(part, FittedVotes)
         }
         kept = np.flatnonzero(given.weights > 0)
-        self._reference = some_rows(given, kept, REFERENCE_ROWS)
-        self._weighing = some_rows(given, kept, WEIGHING_ROWS)
+        # their values stand for any other value of a column
+        self._reference = some_rows(given, kept, 16)
+        # they say what columns count
+        self._weighing = some_rows(given, kept, 64)
 
     def _checked(self, X: Any) -> Queries:
         check_is_fitted(self, "part_weights_")

@@ -36,8 +36,6 @@ from cayleyklein.parts.votes import (
     nearest_of,
 )
 
-LEFT_OUT_ROWS = 2000  # rows, each left out in turn, that choose the number of neighbours
-
 
 @dataclass(frozen=True)
 class ClassTrials(Trials):
@@ -162,7 +160,7 @@ def best_left_out(rows: TrainingRows, found: Parameters) -> int:
     """Return the number of neighbours that predicts rows best, each left out in turn."""
     factor, center, K = found
     index = SearchIndex(rows.X, CurvedMetric(factor=factor, center=center, curvature=K))
-    some = even_rows(len(rows), LEFT_OUT_ROWS)
+    some = even_rows(len(rows), 2000)
     nearest = index.nearest(rows.X[some], max(NEIGHBORS) + 2, None)
     left_out = LeftOut(some, some, np.ones(len(some), dtype=bool))
     nearest = left_out.drop_from(nearest, nearest.rows.shape[1] - 1)

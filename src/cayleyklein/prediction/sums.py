@@ -32,10 +32,6 @@ from cayleyklein.parts.landmarks import ManyRows, fit_by_landmarks
 from cayleyklein.parts.places import count_rows, places_and_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
 
-VOTING_ROWS = 50_000  # among which held-out rows have neighbours while the parts are weighed
-CLEARLY = 2.0  # standard errors by which ranks of columns must win to replace them in all parts
-RANK_ROWS = 10_000  # rows whose ranks are the scores of columns
-
 
 @dataclass(frozen=True)
 class Sum:
@@ -224,7 +220,7 @@ def ranks_win(held_out: HeldOut | None) -> bool:
         for name in ("columns", "ranks")
     }
     gain, error = samples.gain_of(losses["columns"], losses["ranks"], held_out.shares)
-    return gain > CLEARLY * error
+    return gain > 2 * error
 
 
 def fit_by_folds(request: SumRequest, given: GivenRows) -> SumFit:
@@ -360,7 +356,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     parts, answer = request.parts, request.answer
     ranks = None
     if request.ranked:
-        some = given.draw(RANK_ROWS, 1, rng)
+        some = given.draw(10_000, 1, rng)
         ranks = NormalScores.of(cast(Floats, some.X), some.weights)
         given = mapped_rows(ranks.transform, given)
     kept = np.flatnonzero(given.weights > 0)
@@ -371,7 +367,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     rest = replace(given, weights=weights)
     held_out = given.take(held)
     obtained = learn_metric(parts, request.metric, rest, request.trials)
-    pool = rest.draw(VOTING_ROWS, 1, rng)
+    pool = rest.draw(50_000, 1, rng)  # in which held-out rows have neighbours
     sample = pool.draw(EXACT_PLACES, 1, rng)
     places = pool_rows(sample, answer.targets(sample.target), False)
     rows = ManyRows(rest, held_out, pool, places, answer.targets)

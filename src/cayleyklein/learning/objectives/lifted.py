@@ -18,10 +18,8 @@ from cayleyklein.geometry import lifts
 
 DOMAIN_EDGE = 1e-10  # S(x, x) every row must keep: beyond it a line search sees an infinite loss
 CHORD_ENTRIES = 2_000_000  # of a block of squared chords: 16 MB
-# Columns from which products take most of the time, in single precision half of it; rows that are
-# then found beyond those asked for.
-SINGLE_FROM, MORE_FOUND = 64, 6
-SCAN_ROUNDING = 1e-9  # room for the rounding of a matrix product, a million times what it can be
+# Columns from which products take most of the time, in single precision half of it.
+SINGLE_FROM = 64
 
 
 class Parameters(NamedTuple):
@@ -172,7 +170,8 @@ class NearestRows:
         last = self._last_found.get(block.start)
         if last is not None:
             far = placed.sqchords(anchors, np.where(last >= 0, last, anchors[:, None])).max(axis=1)
-            rounding = SCAN_ROUNDING * (far + float(placed.length.max()) ** 2)
+            # of a matrix product, a million times what it can be
+            rounding = 1e-9 * (far + float(placed.length.max()) ** 2)
             near = np.minimum(reach, far + rounding + np.finfo(float).tiny)
             reach = np.where((last >= 0).all(axis=1), near, reach)
         if len(placed.signature) < SINGLE_FROM:
@@ -215,7 +214,7 @@ class NearestRows:
         anchors, signature = self.anchors[block], placed.signature
         size = max(1.0, abs(signature[-1])) * placed.length.max() * placed.length[anchors]
         error = 2 * (len(signature) + 4) * 2.0**-24 * size
-        near = self._scanned(placed, block, m + MORE_FOUND, reach + error, among, single=True)
+        near = self._scanned(placed, block, m + 6, reach + error, among, single=True)
         sqchord = placed.sqchords(anchors, np.where(near >= 0, near, anchors[:, None]))
         end = np.where(near[:, -1] >= 0, sqchord[:, -1] - 2 * error, np.inf)
         sqchord[(near < 0) | (sqchord >= reach[:, None])] = np.inf
