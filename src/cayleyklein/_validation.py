@@ -218,8 +218,9 @@ def as_count(value: Any, name: str) -> int:
 
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    allowed = ", ".join(repr(choice) for choice in choices)
-    expect(isinstance(value, str) and value in choices, name, value, f"one of {allowed}")
+    if not isinstance(value, str) or value not in choices:
+        allowed = ", ".join(map(repr, choices))
+        raise InvalidInputError(f"Got {name}={value!r}, but expected one of {allowed}.")
     return str(value)
 
 

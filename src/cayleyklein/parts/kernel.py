@@ -12,7 +12,7 @@ G = (K + λW⁻¹)⁻¹ = √W V (Λ + λ)⁻¹ Vᵀ √W,
 Scores of many rows are sums of kernels at landmarks, see `landmarks`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Self, cast
@@ -96,9 +96,6 @@ class KernelMachine(FittedPart):
     noise: Floats  # (p,): λ over the weight of each of the rows
     log_likelihood: float = np.nan
 
-    def gram(self, X: Floats) -> Floats:
-        return gram_of(self.distance(X, self.rows), self.gamma)
-
     @property
     def settings(self) -> Tuning:
         """γ, times the median distance, and λ."""
@@ -110,29 +107,24 @@ class KernelMachine(FittedPart):
 
     def _scores_in_memory(self, X: Floats) -> Floats:
         """Return f (m, t) at rows X in memory."""
-
-        def summed(gram: Floats) -> Floats:
-            return np.asarray(gram @ self.coefficients)
-
-        return self._by_blocks(X, summed) + self.offset
+        sums = [gram @ self.coefficients for gram in self._grams(X)]
+        return np.concatenate(sums) + self.offset
 
     def variances(self, X: Floats) -> Floats:
         """Return the variance (m,) of a new target at each row, in units of σ²."""
-
-        def known(gram: Floats) -> Floats:
+        known = []
+        for gram in self._grams(X):
             half = linalg.solve_triangular(self._root, gram.T, lower=True, check_finite=False)
-            return np.asarray(np.einsum("pm,pm->m", half, half))
-
-        return np.asarray(1 + self.tuning.ridge - self._by_blocks(X, known))
+            known.append(np.einsum("pm,pm->m", half, half))
+        return np.asarray(1 + self.tuning.ridge - np.concatenate(known))
 
     def influences(self, X: Floats) -> Floats:
         """Return (m, p), by how much the target of each fitted row moves f at rows X."""
-
-        def solved_for(gram: Floats) -> Floats:
+        found = []
+        for gram in self._grams(X):
             solution = linalg.cho_solve((self._root, True), gram.T, check_finite=False)
-            return np.asarray(solution.T)
-
-        return self._by_blocks(X, solved_for)
+            found.append(solution.T)
+        return np.concatenate(found)
 
     def row_effects(self, x: Floats) -> tuple[Ints, Floats]:
         """Return numbers of fitted rows (p,), and what each adds to the scores (p, t) of a row x.
@@ -152,10 +144,11 @@ class KernelMachine(FittedPart):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_root"}
 
-    def _by_blocks(self, X: Floats, make: Callable[[Floats], Floats]) -> Floats:
+    def _grams(self, X: Floats) -> Iterator[Floats]:
+        """Yield the kernel of blocks of rows X, one at least, and the fitted rows."""
         step = max(1, GRAM_ENTRIES // len(self.rows))
-        starts = range(0, max(1, len(X)), step)
-        return np.concatenate([make(self.gram(X[at : at + step])) for at in starts])
+        for at in range(0, max(1, len(X)), step):
+            yield gram_of(self.distance(X[at : at + step], self.rows), self.gamma)
 
 
 def gram_of(distances: Floats, gamma: float) -> Floats:
