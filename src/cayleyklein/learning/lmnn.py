@@ -113,7 +113,8 @@ default="product"
         self.callback = callback
         self.verbose = verbose
 
-    _numeric, _part_size = False, "margin"
+    _numeric = False
+    _part_size = "margin"
 
     def _recipes(self) -> tuple[LargeMarginRecipe, ...]:
         margins = LABEL_PRODUCT

@@ -98,7 +98,8 @@ class CurvedMLKR(learner.RowLearner):
         self.callback = callback
         self.verbose = verbose
 
-    _numeric, _part_size = True, "spread"
+    _numeric = True
+    _part_size = "spread"
 
     def _recipes(self) -> tuple[KernelRecipe, ...]:
         changes = self._given("max_iter", "n_passes", "init", "n_neighbors", "spread")
