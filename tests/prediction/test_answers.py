@@ -52,7 +52,7 @@ def test_weights_of_numbers_have_the_least_error_with_a_pull_of_one_row(size):
         missed = ((truth - np.tensordot(weights, scores, 1)) ** 2).mean(axis=1)
         return counts @ missed / noise + ((weights - start) ** 2).sum()
 
-    found = Numbers(np.zeros(2), np.ones(2)).weigh(scores, truth, counts, start)
+    found = Numbers.standardising(np.array([[-1.0, -1.0], [1.0, 1.0]]), np.ones(2)).weigh(scores, truth, counts, start)
     expected = minimize(loss, start, method="L-BFGS-B", bounds=[(0, None)] * 2, tol=1e-14)
     np.testing.assert_allclose(found, expected.x, atol=1e-4)
 
@@ -96,7 +96,7 @@ def test_neighbours_are_chosen_by_leaving_each_row_out():
 
 
 def test_where_weights_start(labels):
-    classes, numbers = labels[0], Numbers(np.zeros(1), np.ones(1))
+    classes, numbers = labels[0], Numbers.standardising(np.array([[-1.0], [1.0]]), np.ones(2))
     for answer, leading in ((classes, 1.5), (numbers, 0.5)):
         assert answer.start_weight(True, 2, 4) == leading
         assert answer.start_weight(False, 2, 4) == 0.0
@@ -110,5 +110,5 @@ def test_what_is_said_of_a_sum(labels):
     shown = answer.says(scores[0])[np.arange(60), truth]
     assert said["log loss"] == pytest.approx(-np.log(shown).mean())
     assert said["accuracy"] == pytest.approx(np.mean(scores[0].argmax(axis=1) == truth))
-    numbers, Y = Numbers(np.zeros(2), np.ones(2)), np.ones((60, 2))
+    numbers, Y = Numbers.standardising(np.array([[-1.0, -1.0], [1.0, 1.0]]), np.ones(2)), np.ones((60, 2))
     assert numbers.named(Y + np.array([0.5, 0.1]), Y, shares)["R²"] == pytest.approx(1 - 0.13)

@@ -246,6 +246,18 @@ def best_tuning(
     return min(losses, key=lambda tuning: losses[tuning])
 
 
+def left_out_errors(distance: Distance, rows: TargetPlaces) -> Floats:
+    """Return what a machine without a place misses of its targets (p, t), γ and λ the best."""
+    among = distance(rows.X)
+    unit = typical_distance(among)
+    centred, _ = rows.centred()
+    some = even_rows(len(rows.X), GAMMA_PLACES)
+    few = centred.take(some)
+    tuning = best_tuning(among[np.ix_(some, some)] / unit, few, GAMMAS, RIDGES)
+    gram = gram_of(among, tuning.gamma / unit)
+    return Spectrum.of(gram, centred.targets, centred.weights).left_out_errors(tuning.ridge)
+
+
 def solved(gram: Floats, rows: TargetPlaces, ridge: float) -> Floats:
     """Return (K + λW⁻¹)⁻¹ y; overwrites the Gram matrix K."""
     gram[np.diag_indices(len(gram))] += ridge / rows.weights

@@ -13,6 +13,7 @@ from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, softmax
 
 from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.prediction.scales import NumberScale
 
 
 @dataclass(frozen=True)
@@ -85,17 +86,31 @@ class Classes:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Predicted numbers (m, t); scores are in units of each target's standard deviation."""
+    """Predicted numbers (m, t); scores are in units of each target's standard deviation.
+
+    Means and standard deviations are those on the `scales` of the targets, one for each.
+    """
 
     mean: Floats  # (t,)
     unit: Floats  # (t,); 1 for a constant target
+    scales: tuple[NumberScale, ...]
+    spread: Floats  # (t,): standard deviations of the numbers themselves
 
     @classmethod
-    def standardising(cls, Y: Floats, weights: Floats) -> Self:
-        share = weights / weights.sum()
-        mean = share @ Y
-        deviation = np.sqrt(share @ (Y - mean) ** 2)
-        return cls(mean, np.where(np.ptp(Y, axis=0) > 0, deviation, 1.0))
+    def standardising(
+        cls, Y: Floats, weights: Floats, scales: tuple[NumberScale, ...] = ()
+    ) -> Self:
+        """Return the answer for numbers (n, t), each on its scale, or as given."""
+        scales = scales or (NumberScale(),) * Y.shape[1]
+        spread = mean_and_unit(Y, weights)[1]
+        modelled = [scale.modelled(y) for scale, y in zip(scales, Y.T, strict=True)]
+        return cls(*mean_and_unit(np.stack(modelled, axis=1), weights), scales, spread)
+
+    def modelled(self, target: AnyArray) -> Floats:
+        """Return numbers (n,) or (n, t) on their scales, in the same shape."""
+        Y = target.reshape(len(target), -1)
+        found = [scale.modelled(y) for scale, y in zip(self.scales, Y.T, strict=True)]
+        return np.stack(found, axis=1).reshape(target.shape)
 
     def targets(self, target: AnyArray) -> Floats:
         return np.asarray((target.reshape(len(target), -1) - self.mean) / self.unit)
@@ -104,7 +119,19 @@ class Numbers:
         return (answers - self.mean) / self.unit
 
     def says(self, total: Any) -> Any:
-        return total * self.unit + self.mean
+        """Return numbers (m, t) for sums of scores; of a lazy Dask array another one."""
+        if not isinstance(total, np.ndarray):
+            return total.map_blocks(self.says, dtype=float)
+        values = total * self.unit + self.mean
+        found = [scale.carried_back(z) for scale, z in zip(self.scales, values.T, strict=True)]
+        return np.stack(found, axis=1)
+
+    def deviations(self, total: Floats, spreads: Floats) -> Floats:
+        """Return standard deviations (m, t) of the numbers, from those of sums of scores.
+
+        Half the width of an interval of one deviation to either side.
+        """
+        return np.asarray((self.says(total + spreads) - self.says(total - spreads)) / 2)
 
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         error = truth - np.tensordot(start, scores, 1)
@@ -127,7 +154,16 @@ class Numbers:
         return np.asarray(((total - truth) ** 2).mean(axis=1))
 
     def named(self, total: Floats, truth: AnyArray, shares: Floats) -> dict[str, float]:
-        return {"R²": 1 - float(self.losses(total, truth) @ shares)}
+        error = (self.says(total) - self.says(truth)) / self.spread
+        return {"R²": 1 - float((error**2).mean(axis=1) @ shares)}
+
+
+def mean_and_unit(Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of each target (t,), and its standard deviation, 1 for a constant one."""
+    share = weights / weights.sum()
+    mean = share @ Y
+    deviation = np.sqrt(share @ (Y - mean) ** 2)
+    return mean, np.where(np.ptp(Y, axis=0) > 0, deviation, 1.0)
 
 
 AnyAnswer = Classes | Numbers

@@ -8,14 +8,18 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import encode_classes, is_dask, restore_on_error
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import lmnn
 from cayleyklein.learning.descent import Progress
+from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
 from cayleyklein.parts import votes
+from cayleyklein.parts.places import count_rows
+from cayleyklein.prediction.answers import Classes
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
@@ -398,6 +402,14 @@ default="auto"
             n_jobs=n_jobs,
         )
         self.class_weight = class_weight
+
+    def _answer_for(self, given: GivenRows, n_places: int, seed: int) -> Classes:
+        n_rows = float(n_places)
+        if not isinstance(given.X, RowBlocks):
+            counts, counted = count_rows(given)
+            n_rows = float(counts.weights.sum()) if counted else n_rows
+        mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
+        return Classes(mass / mass.sum(), n_rows)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probabilities (m, n_classes) of the classes, in the order of ``classes_``.

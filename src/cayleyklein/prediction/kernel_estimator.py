@@ -1,5 +1,6 @@
 """What the kernel classifier and the kernel regressor share: fits, sums and explanations."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
@@ -25,11 +26,11 @@ from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import euclidean, search
 from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import Part, Queries
-from cayleyklein.parts.places import Places, count_rows
+from cayleyklein.parts.places import Places
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
 from cayleyklein.prediction import sums
-from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
+from cayleyklein.prediction.answers import AnyAnswer, Classes
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import shares_of_columns
 
@@ -87,6 +88,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     def _judge(self, held_out: sums.HeldOut | None) -> None:
         """Keep what held-out rows say of errors."""
 
+    @abstractmethod
+    def _answer_for(self, given: GivenRows, n_places: int, seed: int) -> AnyAnswer:
+        """Return what the targets of given rows mean: classes or numbers."""
+
     @restore_on_error
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -125,11 +130,12 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             and "ranks" not in names
             and distances.has_heavy_tails(some)
         )
+        answer = self._answer_for(given, n_places, seed)
         request = sums.SumRequest(
             parts=self._make_parts(names),
             rank_part=self._make_parts(("ranks",))[0] if adds_ranks else None,
             ranked=self.columns == "ranks",
-            answer=answer_of(given, n_places),
+            answer=answer,
             metric=self._metric_request(
                 seed, "product" if self.geometry == "auto" else self.geometry
             ),
@@ -138,11 +144,12 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             seed=seed,
         )
         few = not isinstance(given.X, RowBlocks) and n_places <= folds.FOLDS_UP_TO
+        modelled = with_modelled_targets(given, answer)
         with few_threads(len(given.target), given.n_columns):
             if few and isinstance(self.n_landmarks, str):
-                found = sums.fit_few(request, given)
+                found = sums.fit_few(request, modelled)
             else:
-                found = sums.fit_many(request, given)
+                found = sums.fit_many(request, modelled)
         self._keep(given, found)
         self._judge(found.held_out)
         return self
@@ -213,16 +220,11 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         return self._column_shares(shares)
 
 
-def answer_of(given: GivenRows, n_places: int) -> AnyAnswer:
-    """Return what the targets of given rows mean: classes or numbers."""
-    if given.classes is None:
-        return Numbers.standardising(given.target.reshape(len(given.target), -1), given.weights)
-    n_rows = float(n_places)
-    if not isinstance(given.X, RowBlocks):
-        counts, counted = count_rows(given)
-        n_rows = float(counts.weights.sum()) if counted else n_rows
-    mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
-    return Classes(mass / mass.sum(), n_rows)
+def with_modelled_targets(given: GivenRows, answer: AnyAnswer) -> GivenRows:
+    """Return rows whose numbers are on the scales on which they are modelled."""
+    if isinstance(answer, Classes):
+        return given
+    return replace(given, target=answer.modelled(given.target))
 
 
 def part_shares(found: sums.SumFit) -> dict[str, float]:

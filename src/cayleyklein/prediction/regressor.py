@@ -14,15 +14,17 @@ from cayleyklein._validation import as_real, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import mlkr
 from cayleyklein.learning.descent import Progress
+from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
 from cayleyklein.parts import votes
+from cayleyklein.prediction import scales
 from cayleyklein.prediction.answers import Numbers
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum
-from cayleyklein.prediction.kernel_estimator import KernelEstimator
+from cayleyklein.prediction.kernel_estimator import USUAL_PARTS, KernelEstimator
 from cayleyklein.prediction.rehearsal import NumberTrials
-from cayleyklein.prediction.sums import HeldOut
+from cayleyklein.prediction.sums import HeldOut, SumFit
 
 
 class NumberPredictor(Predicting, RegressorMixin):
@@ -225,6 +227,10 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         normal scores of their ranks, at most 3 either way, for all parts. "auto" adds the part
         "ranks" to "columns" if a column has a value more than five standard deviations from its
         mean, and takes ranks for all parts if this part alone is clearly better than "columns".
+    target_scale : {"auto", "as given", "logarithm", "normal scores"}, default="auto"
+        On which scale numbers are modelled; what is predicted is carried back. Where targets are
+        skewed, "auto" takes the one with the least squared error on rows left out, in the unit of
+        the targets, if it also lowers absolute errors.
     gamma, ridge : float, optional
         γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
         of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.
@@ -257,6 +263,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     learner_ : estimator or None
         The fitted learner; None with a ready-made metric.
     columns_ : {"standardised", "ranks"}
+    target_scale_ : str, or list of str where there are several targets
+        The scale on which the numbers are modelled.
     selection_ : Selection
         How each part did alone, and all together, on held-out rows.
     n_neighbors_ : dict of int
@@ -276,7 +284,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     one factor for each target, such that squared errors of held-out rows are right on average.
     :meth:`predict_interval` takes quantiles of these errors instead of those of a normal
     distribution. Without held-out rows (fewer than three), the factor is the standard deviation of
-    the targets. For γ, λ, folds and many rows see :class:`CurvedKernelClassifier`.
+    the targets. Intervals are carried back from the scale of the targets, so they need not be
+    symmetric; no prediction is below 0, or above 1, where no fitted target is beyond. For γ, λ, folds and many rows see :class:`CurvedKernelClassifier`.
 
     Examples
     --------
@@ -292,6 +301,57 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     ((10,), True)
     >>> distances, rows = model.kneighbors(X[:1], n_neighbors=2)
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "target_scale": [StrOptions({"auto", *scales.SCALES})],
+    }
+
+    def __init__(
+        self,
+        parts: Any = USUAL_PARTS,
+        *,
+        geometry: str = "auto",
+        learner: BaseEstimator | None = None,
+        metric: Metric | None = None,
+        columns: str = "auto",
+        target_scale: str = "auto",
+        gamma: float | None = None,
+        ridge: float | None = None,
+        n_neighbors: int | str = "auto",
+        n_landmarks: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: Any = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            parts,
+            geometry=geometry,
+            learner=learner,
+            metric=metric,
+            columns=columns,
+            gamma=gamma,
+            ridge=ridge,
+            n_neighbors=n_neighbors,
+            n_landmarks=n_landmarks,
+            subsample=subsample,
+            random_state=random_state,
+            callback=callback,
+            verbose=verbose,
+            n_jobs=n_jobs,
+        )
+        self.target_scale = target_scale
+
+    def _answer_for(self, given: GivenRows, n_places: int, seed: int) -> Numbers:
+        found = scales.scales_of(self.target_scale, given, np.random.default_rng(seed))
+        Y = given.target.reshape(len(given.target), -1)
+        return Numbers.standardising(Y, given.weights, found)
+
+    def _keep(self, given: GivenRows, found: SumFit) -> None:
+        super()._keep(given, found)
+        kinds = [scale.kind for scale in self._numbers.scales]
+        self.target_scale_ = kinds[0] if given.target.ndim == 1 else kinds
 
     def _judge(self, held_out: HeldOut | None) -> None:
         """Keep the errors of held-out rows, in units of their standard deviations."""
@@ -318,11 +378,13 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
             Also return the standard deviation of a new target at each row; rows in memory only.
         """
         rows = self._checked(X)
-        found = self._shaped(self._numbers.says(self._sum.total(rows)))
+        total = self._sum.total(rows)
+        found = self._shaped(self._numbers.says(total))
         if not return_std:
             return found
         factor = np.sqrt(self._error_shares @ self._errors**2)
-        return found, self._shaped(self._spreads(rows) * factor)
+        deviations = self._numbers.deviations(total, self._spreads(rows) * factor)
+        return found, self._shaped(deviations)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the ends, low and high, of intervals that hold a new target with a probability.
@@ -352,13 +414,14 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
             raise InvalidInputError("Intervals are for rows in memory; pass X.compute().")
         sizes = [quantile(errors, self._error_shares, value) for errors in np.abs(self._errors).T]
         half = self._spreads(rows) * sizes
-        middle = self._numbers.says(self._sum.total(rows))
-        return self._shaped(middle - half), self._shaped(middle + half)
+        middle = self._sum.total(rows)
+        low, high = self._numbers.says(middle - half), self._numbers.says(middle + half)
+        return self._shaped(low), self._shaped(high)
 
     def _spreads(self, rows: Any) -> Floats:
-        """Return standard deviations (m, t) at checked rows, in units of those of held-out rows."""
+        """Return standard deviations (m, 1) of sums of scores, in units of those of held-out rows."""
         spreads = self._sum.spreads(rows) if self._judged else np.ones(len(rows))
-        return np.asarray(spreads[:, None] * self._numbers.unit)
+        return np.asarray(spreads[:, None])
 
     def explain(self, X: ArrayLike, target: int = 0) -> Any:
         """Say which rows and columns raise and lower the prediction.
@@ -371,6 +434,12 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
             Which target to explain, where there are several.
         """
         answer = self._numbers
+        kind = answer.scales[target].kind
+        unit = {
+            scales.AS_GIVEN: "the target",
+            scales.LOGARITHM: "the logarithm of the target",
+            scales.NORMAL_SCORES: "the normal score of the target",
+        }[kind]
 
         def explain(row: Floats) -> KernelExplanation:
             return explain_sum(
@@ -380,7 +449,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
                 self._reference,
                 self._by_column,
                 prediction=float(answer.says(self._sum.total(row[None]))[0, target]),
-                unit="the target",
+                unit=unit,
                 labels=self._given.target.reshape(len(self._given.target), -1)[:, target],
             )
 

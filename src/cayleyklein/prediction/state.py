@@ -16,7 +16,8 @@ from cayleyklein.parts.kernel import Distance, KernelMachine, Tuning, metric_dis
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
-from cayleyklein.prediction.kernel_estimator import KernelEstimator
+from cayleyklein.prediction.kernel_estimator import KernelEstimator, with_modelled_targets
+from cayleyklein.prediction.scales import SCALES, NumberScale
 from cayleyklein.prediction.sums import Sum, SumFit
 
 ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
@@ -40,7 +41,7 @@ def kernel_state(model: KernelEstimator) -> dict[str, Any]:
         "n_neighbors": {name: int(k) for name, k in model.n_neighbors_.items()},
         "ranks": rank_state(found.ranks),
         "machines": machines,
-        "task": dict(vars(found.answer)),
+        "task": answer_state(found.answer),
         "errors": {name: getattr(model, name) for name in ERRORS if hasattr(model, name)},
         "selection": [model.selection_.chosen, model.selection_.reason],
     }
@@ -54,14 +55,15 @@ def restore_kernel(
     if not names or names - set(PARTS) or isinstance(given.X, tuple):
         raise InvalidInputError("the parts of its sum are not known")
     ranks = restored_ranks(state["ranks"])
-    seen = given if ranks is None else given.mapped(ranks.transform)
     answer: AnyAnswer
     if given.classes is not None:
         answer = Classes(**state["task"])
     else:
-        answer = Numbers(**state["task"])
+        answer = restored_numbers(state["task"])
         for name in ERRORS:
             setattr(model, name, state["errors"][name])
+    modelled = with_modelled_targets(given, answer)
+    seen = modelled if ranks is None else modelled.mapped(ranks.transform)
     k = state["n_neighbors"]
     rows = FitRows(seen, answer)
     parts: dict[str, FittedPart] = {}
@@ -78,6 +80,20 @@ def restore_kernel(
     found = Sum(answer, parts, state["weights"], ranks)
     model._keep(given, SumFit(found, Obtained(metric), selection, None))
     model.part_shares_ = dict(state["shares"])
+
+
+def answer_state(answer: AnyAnswer) -> dict[str, Any]:
+    state = dict(vars(answer))
+    if isinstance(answer, Numbers):
+        state["scales"] = [dict(vars(scale)) for scale in answer.scales]
+    return state
+
+
+def restored_numbers(state: dict[str, Any]) -> Numbers:
+    scales = tuple(NumberScale(**scale) for scale in state["scales"])
+    if not len(scales) == len(state["mean"]) or {scale.kind for scale in scales} - set(SCALES):
+        raise InvalidInputError("the scales of its targets are not known")
+    return Numbers(**{**state, "scales": scales})
 
 
 def machine_state(machine: KernelMachine) -> dict[str, Any]:

@@ -1,0 +1,155 @@
+"""On which scale numbers are modelled: as given, by their logarithms, or by normal scores.
+
+Wages, prices and counts are skewed: a few are far larger than the others, and a model of squared
+errors serves these only. On another scale all count alike. Held-out rows decide, by errors in the
+unit of the numbers; what is predicted is carried back.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from cayleyklein._typing import Floats
+from cayleyklein._validation import list_indices
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.learning.samples import gain_of
+from cayleyklein.parts import kernel
+from cayleyklein.parts.distances import weigh_columns
+from cayleyklein.parts.places import pool_rows
+
+AS_GIVEN, LOGARITHM, NORMAL_SCORES = "as given", "logarithm", "normal scores"
+SCALES = (AS_GIVEN, LOGARITHM, NORMAL_SCORES)
+TRIED_ROWS = 500  # rows that choose a scale
+SKEWED = 1.0  # skewness from which other scales are tried; of 500 normal numbers it is 0 ± 0.1
+
+
+@dataclass(frozen=True)
+class NumberScale:
+    """A monotone map of numbers to those that are modelled, and the limits of predictions.
+
+    Attributes
+    ----------
+    kind : {"as given", "logarithm", "normal scores"}
+    shift : float
+        Added before the logarithm is taken, so that 0 has one.
+    values, scores : ndarray of shape (k,)
+        Distinct numbers and their normal scores, both increasing.
+    low, high : float
+        Limits of what is predicted: 0 and 1 where no number is beyond.
+    """
+
+    kind: str = AS_GIVEN
+    shift: float = 0.0
+    values: Floats = field(default_factory=lambda: np.empty(0))
+    scores: Floats = field(default_factory=lambda: np.empty(0))
+    low: float = -np.inf
+    high: float = np.inf
+
+    @classmethod
+    def of(cls, kind: str, y: Floats, weights: Floats) -> Self:
+        """Make the scale of numbers (n,) with weights."""
+        low = 0.0 if y.min() >= 0 else -np.inf
+        high = 1.0 if y.min() >= 0 and y.max() <= 1 else np.inf
+        if kind == LOGARITHM:
+            shift = 0.0 if y.min() > 0 else float(y[y > 0].min()) / 2
+            return cls(kind, shift=shift, low=low, high=high)
+        if kind == NORMAL_SCORES:
+            values, place = np.unique(y, return_inverse=True)
+            mass: Floats = np.bincount(place, weights=weights).astype(float)
+            below = (np.cumsum(mass) - mass / 2) / mass.sum()
+            return cls(kind, values=values, scores=ndtri(below), low=low, high=high)
+        return cls(low=low, high=high)
+
+    def modelled(self, y: Floats) -> Floats:
+        """Return numbers on this scale."""
+        if self.kind == LOGARITHM:
+            return np.log(y + self.shift)
+        if self.kind == NORMAL_SCORES:
+            return np.interp(y, self.values, self.scores)
+        return y
+
+    def carried_back(self, z: Any) -> Any:
+        """Return the numbers for values on this scale, within the limits."""
+        if self.kind == LOGARITHM:
+            # beyond e^700 a float would be infinite
+            found = np.exp(np.clip(z, -700.0, 700.0)) - self.shift
+        elif self.kind == NORMAL_SCORES:
+            found = np.interp(z, self.scores, self.values)
+        else:
+            found = z
+        return np.clip(found, self.low, self.high)
+
+
+def scales_of(kind: str, given: GivenRows, rng: np.random.Generator) -> tuple[NumberScale, ...]:
+    """Return the scale of each target, of the kind asked for, or chosen if that is "auto"."""
+    kept = given.weights > 0
+    Y = given.target.reshape(len(given.target), -1)[kept]
+    weights = given.weights[kept]
+    chosen = []
+    sample = None
+    for target, y in enumerate(Y.T):
+        name = kind
+        if kind == LOGARITHM and not (y.min() >= 0 and y.max() > 0):
+            negative = np.flatnonzero(given.target.reshape(len(given.target), -1)[:, target] < 0)
+            raise InvalidInputError(
+                'target_scale="logarithm" needs targets of at least 0, and one above; '
+                f"found {y.min():g}, {list_indices(negative, 'row')}."
+            )
+        if kind == "auto":
+            name = AS_GIVEN
+            kinds = kinds_to_try(y, weights)
+            if kinds:
+                sample = sample or given.draw(TRIED_ROWS, 1, rng)
+                name = best_kind(sample, target, kinds)
+        chosen.append(NumberScale.of(name, y, weights))
+    return tuple(chosen)
+
+
+def kinds_to_try(y: Floats, weights: Floats) -> list[str]:
+    """Return the scales that may be better than the numbers as given: none unless skewed."""
+    share = weights / weights.sum()
+    away = y - share @ y
+    deviation = np.sqrt(share @ away**2)
+    if deviation == 0 or abs(share @ away**3) <= SKEWED * deviation**3:
+        return []
+    return [LOGARITHM, NORMAL_SCORES] if y.min() >= 0 else [NORMAL_SCORES]
+
+
+def best_kind(sample: GivenRows, target: int, kinds: list[str]) -> str:
+    """Return the scale with the least absolute error of rows left out, in the unit of the target.
+
+    Another scale than the one given must gain more than a standard error, and not lose more than
+    one in squared errors. Of skewed numbers these are errors of a few rows: alone they cannot say.
+    """
+    y = sample.target.reshape(len(sample.target), -1)[:, target]
+    usual, share = left_out_errors(sample, y, AS_GIVEN)
+    best = AS_GIVEN
+    least = share @ np.abs(usual)
+    for kind in kinds:
+        errors, _ = left_out_errors(sample, y, kind)
+        absolute, uncertain = gain_of(np.abs(usual), np.abs(errors), share)
+        squared, doubt = gain_of(usual**2, errors**2, share)
+        if absolute > uncertain and squared > -doubt and share @ np.abs(errors) < least:
+            least = share @ np.abs(errors)
+            best = kind
+    return best
+
+
+def left_out_errors(sample: GivenRows, y: Floats, kind: str) -> tuple[Floats, Floats]:
+    """Return the errors (p,) of places, each left out of a kernel machine in columns, and shares.
+
+    The errors are in the unit of y.
+    """
+    scale = NumberScale.of(kind, y, sample.weights)
+    z = scale.modelled(y)
+    share = sample.weights / sample.weights.sum()
+    middle = share @ z
+    unit = np.sqrt(share @ (z - middle) ** 2)
+    rows = pool_rows(sample, ((z - middle) / unit)[:, None], False)
+    truth = pool_rows(sample, y[:, None], False).targets[:, 0]
+    missed = kernel.left_out_errors(weigh_columns(rows), rows)[:, 0]
+    predicted = scale.carried_back((rows.targets[:, 0] - missed) * unit + middle)
+    return truth - predicted, rows.weights / rows.weights.sum()
