@@ -28,40 +28,6 @@ SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covar
 # Shares of the elliptic part that are tried in a mixed metric, in units of each part.
 BALANCES = descent.MixingChoice((0.5, 0.25, 0.75, 0.1, 0.9), in_units=True)
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
-ATTRIBUTES = """Attributes
-----------
-metric_ : CurvedMetric, ProductMetric or MixedMetric
-geometry_ : str
-    "flat", "elliptic", "hyperbolic", "product" or "mixed".
-curvature_ : ndarray of shape (n_parts,)
-    K of each part of the metric; one for a single metric.
-components_ : ndarray of shape (n_rows, d)
-    The factors L of the parts, one below the other.
-n_iter_ : int
-    Iterations of all passes of all parts.
-loss_history_ : list of list of float
-    For each pass of each part the loss at its start and after each iteration; never rising.
-n_features_in_ : int"""
-WATCHING = f"""callback : callable or None, default=None
-    Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
-    a usable metric.
-verbose : bool, default=False
-    Write a line for each iteration to standard error.
-
-{ATTRIBUTES}"""
-
-ROW_TEXTS = {
-    "sampling": """subsample : int, float, "auto" or None, default="auto"
-    Rows to learn from, or their share, by class. "auto" takes at most 10,000, None all rows.
-random_state : int, RandomState or None, default=None
-    Draws the subsample, and the rows with a term in the loss where there are many.
-{watching}
-n_samples_learned_ : int
-    Distinct rows of positive weight that the metric was learned from.
-feature_names_in_ : ndarray""",
-    "n_components": """n_components : int or None, default=None
-    Rows of the factor: fewer than columns reduce the dimension.""",
-}
 
 
 class MetricLearner(
@@ -96,7 +62,6 @@ class MetricLearner(
     verbose: bool
     metric_: Metric
 
-    _texts: ClassVar = {"watching": WATCHING, "attributes": ATTRIBUTES}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -262,7 +227,6 @@ class MetricLearner(
 
 
 class RowLearner(MetricLearner):
-    _texts: ClassVar = ROW_TEXTS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "subsample": [

@@ -47,12 +47,45 @@ class CurvedMLKR(learner.RowLearner):
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
         Start: "std" (standardised columns, the default), "identity" (columns as they are),
         "precision", "pca" or "flat" (the flat metric learned first).
-    {n_components}
+    n_components : int or None, default=None
+        Number of rows of the factor L; fewer than columns reduce the dimension. None takes as many
+        as columns.
     max_iter : int or "auto", default="auto"
         Iterations of a pass; 10 by default.
     n_passes : int or "auto", default="auto"
         Passes, 2 by default, each with another draw of the rows whose errors count, where many.
-    {sampling}
+    subsample : int, float, "auto" or None, default="auto"
+        Number of rows to learn from, or their share. "auto" takes at most 10,000 rows, None takes
+        all.
+    random_state : int, RandomState or None, default=None
+        Seed of the subsample and, if there are many rows, of the draw of those that have a term in
+        the loss.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration. If it returns true, the fit stops and
+        keeps the metric found so far.
+    verbose : bool, default=False
+        Whether to write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric or ProductMetric
+        The learned metric.
+    geometry_ : str
+        Geometry of the metric: "flat", "elliptic", "hyperbolic" or "product".
+    curvature_ : ndarray of shape (n_parts,)
+        Curvature K of each part of the metric; one for a single metric.
+    components_ : ndarray of shape (n_rows, d)
+        Factors L of the parts, one below the other.
+    n_iter_ : int
+        Number of iterations, over all passes of all parts.
+    loss_history_ : list of list of float
+        For each pass of each part, the loss at its start and after each iteration. It never rises.
+    n_features_in_ : int
+        Number of columns of X.
+    n_samples_learned_ : int
+        Number of distinct rows of positive weight that the metric was learned from.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Examples
     --------

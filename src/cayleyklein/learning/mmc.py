@@ -45,11 +45,28 @@ class MMC(learner.RowLearner):
     n_components : int or None, default=None
         Rows of L, from 1 to the number of columns; None takes as many as columns.
 
-    {attributes}
+    Attributes
+    ----------
+    metric_ : CurvedMetric
+        The learned metric.
+    geometry_ : str
+        Geometry of the metric, "flat".
+    curvature_ : ndarray of shape (1,)
+        Curvature of the metric, 0.
+    components_ : ndarray of shape (n_components, d)
+        Factor L of the metric.
+    n_iter_ : int
+        Number of iterations.
+    loss_history_ : list of list of float
+        One list: the loss at the start and after each iteration. It never rises.
+    n_features_in_ : int
+        Number of columns of X.
     n_samples_learned_ : int
-        Distinct rows of positive weight.
-    classes_ : ndarray of shape (n_classes,)
+        Number of distinct rows of positive weight that the metric was learned from.
     feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
 
     See Also
     --------

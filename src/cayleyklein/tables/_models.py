@@ -29,50 +29,10 @@ VOTE_WEIGHTS = ("auto", "local", "linear", "uniform", "distance")
 KERNEL_UP_TO = 100_000  # rows; of more, "auto" takes neighbours
 
 
-TABLE_TEXTS = {
-    "encoding": """max_categories : int, default=20
-    Most encoded columns of one column of categories; the rarest share one.
-kinds : mapping of str to str, optional
-    Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
-drop : collection of str, default=()
-    Columns to leave out.
-subsample : int, float, "auto" or None, default="auto"
-    Rows to learn the metric from, or their share, drawn at random; "auto" takes as many as
-    held-out rows gain from, None all. All rows are neighbours.
-random_state : int or None, default=0
-    Seed of the held-out rows, the start and the drawn rows.
-n_jobs : int or None, default=None
-    Number of threads that search neighbours; -1 for all cores.
-callback : callable or None, default=None
-    Called with a :class:`cayleyklein.learning.Progress` each iteration; true stops. Not saved.""",
-    "model": """model : {"auto", "neighbors", "kernel"}, default="auto"
-    What predicts from the encoded rows: kernel machines and neighbours added, see
-    :class:`cayleyklein.CurvedKernelClassifier` and :class:`cayleyklein.CurvedKernelRegressor`,
-    which also gives intervals; or neighbours alone. "auto" takes the kernel up to 100,000 rows,
-    unless `n_neighbors` or `weights` are given.""",
-    "learned": """targets_ : ndarray of shape (n,)
-    Class or number of each fitted row.
-estimator_ : CurvedKNeighborsClassifier, CurvedKNeighborsRegressor or their kernel counterpart
-    Predicts from the encoded rows.
-metric_ : CurvedMetric, MixedMetric or ProductMetric
-    On the encoded columns.
-learned_ : dict
-    "geometry" of the metric, "curvatures" and "weights" of its parts, "n_iter", "n_rows" of
-    "n_distinct" that taught it, "selection" (what held-out rows tried) and what was "chosen".
-row_numbers_ : ndarray of int
-    Row of each neighbour in the fitted table: its index, or its position, from 0.
-encoder_ : TableEncoder
-n_features_in_ : int
-feature_names_in_ : ndarray of str
-    Only where the columns of X have names.""",
-}
-
-
-class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCard):
+class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, EstimatorCard):
     """Base of the predictors of tables, before BaseEstimator."""
 
     task: ClassVar[str]
-    _texts: ClassVar = TABLE_TEXTS
     _neighbors: ClassVar[Any]  # what predicts from encoded rows
     _kernel: ClassVar[Any]
     encoder_: encoder.TableEncoder
@@ -233,7 +193,10 @@ class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
     ----------
     n_neighbors : int or "auto", default="auto"
         Neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out, or is 15.
-    {model}
+    model : {"auto", "neighbors", "kernel"}, default="auto"
+        What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
+        :class:`cayleyklein.CurvedKernelClassifier`; "neighbors" takes neighbours alone. "auto"
+        takes the kernel up to 100,000 rows, unless `n_neighbors` or `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         "auto" learns "product", spheres and flat space, and keeps it unless plain neighbours do as
@@ -242,12 +205,47 @@ default="auto"
         Weight of a vote: 1 ("uniform"), 1/d_i ("distance"), 1 - d_i/d_{k+1} ("linear"), or that
         with distances divided by the root of each row's distance to its fifth nearest ("local",
         "auto").
-    {encoding}
+    max_categories : int, default=20
+        Maximum number of encoded columns for one column of categories; the rarest categories share
+        one.
+    kinds : mapping of str to str, optional
+        Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
+    drop : collection of str, default=()
+        Names of columns to leave out.
+    subsample : int, float, "auto" or None, default="auto"
+        Number of rows to learn the metric from, or their share, drawn at random. "auto" takes as
+        many as improve predictions of held-out rows, None takes all. All rows are neighbours.
+    random_state : int or None, default=0
+        Seed of the held-out rows, the start and the subsample.
+    n_jobs : int or None, default=None
+        Number of threads that search neighbours; -1 for all cores.
+    callback : callable or None, default=None
+        Called with a :class:`cayleyklein.learning.Progress` after each iteration. If it returns
+        true, the fit stops. It is not saved with the model.
 
     Attributes
     ----------
-    classes_ : ndarray
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    targets_ : ndarray of shape (n,)
+        Class of each fitted row.
+    estimator_ : CurvedKNeighborsClassifier or CurvedKernelClassifier
+        Fitted estimator that predicts from the encoded rows.
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
+        Metric of the encoded columns.
+    learned_ : dict
+        What was learned: "geometry" of the metric, "curvatures" and "weights" of its parts,
+        "n_iter", "n_rows" that it was learned from of "n_distinct", "selection" (what was tried on
+        held-out rows) and what was "chosen".
+    row_numbers_ : ndarray of shape (n,)
+        Number of each fitted row: the index of the table if it holds integers, or its position,
+        from 0.
+    encoder_ : TableEncoder
+        Fitted encoder of the columns.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has names.
 
     Examples
     --------
@@ -282,16 +280,54 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     ----------
     n_neighbors : int or "auto", default="auto"
         Neighbours that are averaged; "auto" chooses on held-out rows.
-    {model}
+    model : {"auto", "neighbors", "kernel"}, default="auto"
+        What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
+        :class:`cayleyklein.CurvedKernelRegressor`, which also gives intervals; "neighbors" takes
+        neighbours alone. "auto" takes the kernel up to 100,000 rows, unless `n_neighbors` or
+        `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
         Weight in the mean: 1, 1/d_i ("distance") or 1 - d_i/d_{k+1} ("linear", "auto").
-    {encoding}
+    max_categories : int, default=20
+        Maximum number of encoded columns for one column of categories; the rarest categories share
+        one.
+    kinds : mapping of str to str, optional
+        Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
+    drop : collection of str, default=()
+        Names of columns to leave out.
+    subsample : int, float, "auto" or None, default="auto"
+        Number of rows to learn the metric from, or their share, drawn at random. "auto" takes as
+        many as improve predictions of held-out rows, None takes all. All rows are neighbours.
+    random_state : int or None, default=0
+        Seed of the held-out rows, the start and the subsample.
+    n_jobs : int or None, default=None
+        Number of threads that search neighbours; -1 for all cores.
+    callback : callable or None, default=None
+        Called with a :class:`cayleyklein.learning.Progress` after each iteration. If it returns
+        true, the fit stops. It is not saved with the model.
 
     Attributes
     ----------
-    {learned}
+    targets_ : ndarray of shape (n,)
+        Number of each fitted row.
+    estimator_ : CurvedKNeighborsRegressor or CurvedKernelRegressor
+        Fitted estimator that predicts from the encoded rows.
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
+        Metric of the encoded columns.
+    learned_ : dict
+        What was learned: "geometry" of the metric, "curvatures" and "weights" of its parts,
+        "n_iter", "n_rows" that it was learned from of "n_distinct", "selection" (what was tried on
+        held-out rows) and what was "chosen".
+    row_numbers_ : ndarray of shape (n,)
+        Number of each fitted row: the index of the table if it holds integers, or its position,
+        from 0.
+    encoder_ : TableEncoder
+        Fitted encoder of the columns.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has names.
 
     Examples
     --------
