@@ -23,15 +23,15 @@ def explore(
     Parameters
     ----------
     port : int, default=5006
-        0 takes a free one; one that is taken raises an error.
+        Port to listen on; 0 takes a free one. A port in use raises an error.
     host : str, default="127.0.0.1"
-        Address to listen on: this computer only, or ``"0.0.0.0"`` for every network it is on, where
-        anybody who reaches the port may use the page, as a warning says.
+        Address to listen on. The default serves this computer only; ``"0.0.0.0"`` serves every
+        network it is on, with a warning that anybody who reaches the port may use the page.
     browser : bool, default=True
         Whether to open the page in a browser.
     on_start : callable, optional
-        Called with the page's address once it is served; for a host that is every network, with
-        each address that works.
+        Called with the page's address once it is served; with ``"0.0.0.0"``, with each address that
+        works.
 
     Examples
     --------

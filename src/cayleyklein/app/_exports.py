@@ -35,12 +35,15 @@ def draw_plane(
     Parameters
     ----------
     points : array-like of shape (n, 2)
-    metric : CurvedMetric of the plane
+        Points of the plane, in the domain of the metric.
+    metric : CurvedMetric
+        Metric of the plane.
     labels : sequence of n int, optional
         Classes, from 0 to 19.
     chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
+        Chart to draw.
     second : str, default=""
-        Another chart, drawn beside the first.
+        Second chart, drawn beside the first; empty for none.
     shown : collection of str, default=("cells",)
         Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls",
         "conic" and "power".
@@ -51,14 +54,15 @@ def draw_plane(
     chosen : pair of int, default=(0, 1)
         The points of the geodesic, the bisector and the cross-ratio.
     turn : float, default=0.0
-        Turn of the camera around the hemisphere or the hyperboloid, in degrees.
+        Rotation of the camera around the hemisphere or the hyperboloid, in degrees.
     tilt : float, default=38.0
         Height of the camera, in degrees.
     theme : {"light", "dark"}, default="light"
+        Colours of the picture: dark ink on a light ground, or light ink on a dark one.
     objects : str, default=""
-        What is constructed from the points, as the address of the page writes it.
+        Constructions from the points, written as in the page's address.
     tiling : str, default=""
-        A tiling {p, q} as "p,q,depth,edge", from which K follows.
+        Tiling {p, q}, written "p,q,depth,edge"; it fixes the curvature.
 
     Examples
     --------

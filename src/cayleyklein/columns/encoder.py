@@ -30,19 +30,20 @@ ORDER = {"number": 0, "date": 0, "ordered": 0, "category": 1, "text": 2}  # in a
 class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     r"""Turn a table into rows of numbers.
 
-    Numbers keep their values, dates become days since 1970, and ordered categories their
-    positions; missing ones become what the other columns let expect, and where a gap tells
-    something about the target, it is a number, too. Up to eight other categories (four for
-    neighbours) are one-hot encoded. Of more, each becomes its mean target if `fit` is given targets
-    and that is fewer numbers; else the rare ones share one. A missing one becomes the most
-    frequent. Long text becomes its leading components (skrub's ``StringEncoder``). Constants, empty
-    columns, copies and identifiers are left out. All columns of an array of numbers are numbers.
-    Cells that are not numbers among numbers, and what can be read in two ways, are warned of.
+    Numbers keep their values, dates become days since 1970, and ordered categories their positions;
+    missing ones are imputed by their conditional mean, and gaps that carry information about the
+    target are flagged in a column of their own. Up to eight other categories (four for neighbours)
+    are one-hot encoded. Of more, each is encoded by its mean target if `fit` gets targets and that
+    takes fewer columns; otherwise rare categories share a column. A missing category becomes the
+    most frequent one. Long text becomes its leading components (skrub's ``StringEncoder``).
+    Constants, empty columns, copies and identifiers are left out. All columns of an array of
+    numbers are numbers. Cells that are no numbers in a column of numbers, and columns that can be
+    read in two ways, give warnings.
 
     Parameters
     ----------
     max_categories : int, default=20
-        Most numbers that a column of categories becomes.
+        Maximum number of encoded columns for one column of categories.
     kinds : mapping of str to str, optional
         Kinds of columns where the guess is wrong: "number", "category", "text", "date", a date with
         its format, such as "date:%d/%m/%Y", or an order, such as "order:low<middle<high".
@@ -56,8 +57,9 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     gaps_ : object
         How missing numbers are filled.
     n_features_in_, n_features_out_ : int
-    feature_names_in_ : ndarray of str
-        Only where the columns of X have names.
+        Numbers of columns of X and of encoded columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has names.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : pandas or polars DataFrame, or array-like
+            Table. All columns of an array of numbers are numbers.
         y : array-like of shape (n,), optional
             Classes, or floats for numbers: the targets that many categories are encoded by.
         sample_weight : array-like of shape (n,), optional
@@ -108,10 +111,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
-        """Fit, and return the encoded rows; categories by the mean targets of other rows.
+        """Fit, and return the encoded rows, with mean targets of other rows.
 
-        Those of a fold of five come from the other four, so that a row does not tell its own
-        target. `transform` takes the means of all rows.
+        Mean targets in each of five folds come from the other four, so that a row does not reveal
+        its own target. `transform` takes the means of all rows.
         """
         return self._fit_rows(X, y, sample_weight)[0]
 
@@ -175,7 +178,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         return [column.encode(table[column.name]) for column in self._used()]
 
     def get_feature_names_out(self, input_features: Any = None) -> Texts:
-        """Name the numbers of a row; `input_features`, if given, must be those of the fit."""
+        """Return the names of the encoded columns.
+
+        `input_features`, if given, must be those of the fit.
+        """
         check_is_fitted(self, "columns_")
         with naming("input_features"):
             _check_feature_names_in(self, input_features)

@@ -36,7 +36,7 @@ class CurvatureProfile(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CurvatureEstimate(NotebookCard):
-    """What :func:`estimate_curvature` found.
+    """Result of :func:`estimate_curvature`.
 
     Parameters
     ----------
@@ -68,10 +68,11 @@ class CurvatureEstimate(NotebookCard):
     level : float
         Level of the intervals.
     open_ends : tuple of two bools
+        Whether the data leave the lower and the upper end of the interval open.
     kind : str
         "numbers", "labels" or "dissimilarities".
     n_rows : int
-        Rows that the verdict rests on.
+        Number of rows that the verdict rests on.
     metric : CurvedMetric or None
         The metric with this curvature; None for dissimilarities.
 
@@ -128,7 +129,7 @@ def estimate_curvature(
     max_samples: int = 1000,
     random_state: Any = None,
 ) -> CurvatureEstimate:
-    """Say whether rows are curved, as their targets see them, and estimate the curvature.
+    """Test whether rows are curved, judged by their targets, and estimate the curvature.
 
     Curved means that no flat model predicts the targets as well as a sphere or a hyperbolic space.
     Some twenty kinds of flat models are asked: smooth and rough ones, columns, other axes or
@@ -136,9 +137,10 @@ def estimate_curvature(
     marginal likelihood, and by errors and log densities of held-out rows. :doc:`/curvature` says
     how often that is right.
 
-    The interval of K is another thing. It assumes that targets are values of a Gaussian process
-    with covariance exp(-d_K(x, x')/ℓ), a linear trend and noise (labels: the signs of such values),
-    and says which K are then possible. :class:`cayleyklein.plotting.CurvatureDisplay` draws it.
+    The interval of K answers another question. It assumes that targets are values of a Gaussian
+    process with covariance exp(-d_K(x, x')/ℓ), a linear trend and noise (labels: the signs of such
+    values), and says which K are then possible. :class:`cayleyklein.plotting.CurvatureDisplay`
+    draws it.
 
     Parameters
     ----------
@@ -149,7 +151,8 @@ def estimate_curvature(
     level : float, default=0.95
         Confidence level of the interval.
     n_grid : int, default=15
-        Curvatures of the profile, at least 5; a few near the maximum and the ends are added.
+        Number of curvatures of the profile, at least 5; a few near the maximum and the ends are
+        added.
     shape : {"auto", "isotropic", "diagonal"}, metric or learner, default="auto"
         L of the metric, and so the unit of K. "auto" compares columns as they are given, columns
         of equal width and uncorrelated columns, and takes what fits the targets best in flat space.
@@ -164,10 +167,10 @@ def estimate_curvature(
     n_components : int, default=2
         Dimension of that map.
     max_samples : int, default=1000
-        Most rows to use. Of more, a sample with the same shares of classes, or of small and large
-        numbers, is drawn. The profile over K uses at most 300 of them.
+        Maximum number of rows to use. Larger tables are sampled, keeping the shares of the classes,
+        or of small and large numbers. The profile over K uses at most 300 of them.
     random_state : int, RandomState or None, default=None
-        Draws samples, folds, trees, halves of the rows and starts of maps.
+        Seed of the samples, folds, trees, halves of the rows and starts of maps.
 
     Examples
     --------

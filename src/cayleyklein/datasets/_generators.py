@@ -33,16 +33,19 @@ def make_elliptic_blobs(
     Parameters
     ----------
     n_samples : int, default=640
-        Rows, shared equally by the clusters.
+        Number of rows, shared equally by the clusters.
     n_features : int, default=3
+        Number of columns.
     centers : int, default=40
-        Clusters; each is a class.
+        Number of clusters; each is a class.
     cluster_std : float, default=0.15
         Standard deviation of a cluster, as an angle in radians.
     reach : float, default=1.5
         Largest angle between a row and the pole, below π/2, where the horizon is.
     random_state : int, RandomState instance or None, default=None
+        Seed of the rows.
     return_metric : bool, default=False
+        Whether to return the metric too.
 
     Returns
     -------
@@ -77,19 +80,22 @@ def make_hyperbolic_tree(
     Parameters
     ----------
     n_samples : int, default=644
-        Rows, shared equally by the nodes.
+        Number of rows, shared equally by the nodes.
     n_features : int, default=2
-        At least 2; the tree lies in the plane of the first two, and its clusters fill all.
+        Number of columns, at least 2. The tree lies in the plane of the first two; its clusters
+        fill all.
     depth : int, default=4
-        Edges from the root to a leaf.
+        Number of edges from the root to a leaf.
     branching : int, default=2
-        Children of a node; the root has one more.
+        Number of children of a node; the root has one more.
     edge : float, default=1.0
         Length of an edge.
     cluster_std : float, default=0.3
         Standard deviation of the rows around a node.
     random_state : int, RandomState instance or None, default=None
+        Seed of the rows.
     return_metric : bool, default=False
+        Whether to return the metric too.
 
     Returns
     -------
@@ -127,11 +133,13 @@ def make_mixed(
     Parameters
     ----------
     n_samples : int, default=800
-        Rows, shared equally by the clusters.
+        Number of rows, shared equally by the clusters.
     centers : int, default=80
-        Clusters; each is a class.
+        Number of clusters; each is a class.
     random_state : int, RandomState instance or None, default=None
+        Seed of the rows.
     return_metric : bool, default=False
+        Whether to return the metric too.
 
     Returns
     -------

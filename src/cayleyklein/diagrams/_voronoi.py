@@ -43,9 +43,13 @@ class CayleyKleinVoronoi(NotebookCard):
     points : array-like of shape (n, d)
         The generators. Equal points share a cell of order 1, see `duplicates`; in higher orders
         each counts, earlier rows first.
-    metric : CurvedMetric of any curvature, with a factor of full rank
-    order : int, k < n: in a cell, its k generators are the k nearest points, default=1
-    labels : array-like of shape (n,), the class of each point, optional
+    metric : CurvedMetric
+        Metric of any curvature, with a factor of full rank.
+    order : int, default=1
+        Order k < n of the diagram: the k nearest points of a place in a cell are the k generators
+        of the cell.
+    labels : array-like of shape (n,), optional
+        Class of each point.
     window : array-like of shape (2, d), optional
         Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default
         the box of the points, a tenth larger on each side. A hyperbolic diagram ends at its domain.

@@ -62,10 +62,12 @@ def equivalent_balls(
 
     Parameters
     ----------
-    points : array-like of shape (n, d), in the domain
+    points : array-like of shape (n, d)
+        Points in the domain.
     metric : CurvedMetric
+        Metric of any curvature.
     as_printed : bool, default=False
-        Whether to return the paper's own balls, which a flat metric has not.
+        Whether to return the paper's own balls; a flat metric has none.
 
     Returns
     -------

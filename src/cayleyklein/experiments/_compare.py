@@ -24,6 +24,7 @@ class Comparison:
     Attributes
     ----------
     problems : tuple of Problem
+        The data sets.
     results : list of dict
         For each data set and method: "accuracy" and "log_loss", or "r2", "rmse" and "mae" where
         numbers are predicted; "standard_error" of the first, "over_knn" and "over_flat" (the
@@ -34,6 +35,7 @@ class Comparison:
     n_neighbors : int or None
         Neighbours that vote; None for the default of each method.
     n_splits, test_size : int and float
+        Number of splits, and share of the rows that are tested.
     provenance : dict
         Code, versions, machine and date.
 
@@ -62,7 +64,7 @@ class Comparison:
         return next(r for r in self.results if (r["dataset"], r["method"]) == dataset_and_method)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return all results as plain values for JSON."""
         options = {name: getattr(self, name) for name in ("n_neighbors", "n_splits", "test_size")}
         datasets = [
             {"name": p.name, "size": p.describe(), "notes": list(p.notes)}
@@ -133,7 +135,7 @@ def compare(
     test_size: float = 0.2, n_jobs: int | None = None, progress: ProgressCallback | None = None,
     **table: Any,
 ) -> Comparison:  # fmt: skip
-    """Compare our default, every geometry and other methods on the same splits.
+    """Compare the default metric, every geometry and other methods on the same splits.
 
     Parameters
     ----------
@@ -145,14 +147,14 @@ def compare(
         and "flat" are always added: the others are compared with them. Numbers have neither "mixed"
         nor "nca".
     n_neighbors : int, optional
-        Neighbours that vote, with equal weights; by default those of
+        Number of neighbours that vote, with equal weights; by default that of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
     n_splits : int, default=5
-        At least 2: a single split cannot show how certain a difference is.
+        Number of splits, at least 2: a single split cannot show how certain a difference is.
     test_size : float, default=0.2
         Share of the rows that are tested.
     n_jobs : int, optional
-        Processes; -1 for one for each core. The accuracies do not depend on it.
+        Number of processes; -1 takes one per core. The accuracies do not depend on it.
     progress : callable, optional
         Called after each fit with the number of finished fits, of all fits, and a description.
     **table : options of :func:`load_problem` for files

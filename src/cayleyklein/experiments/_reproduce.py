@@ -196,6 +196,7 @@ class Reproduction:
     Attributes
     ----------
     protocol : Protocol
+        The splits.
     names : tuple of str
         Tables that were computed: "exp", "targets", "mixed".
     results : list of dict
@@ -241,7 +242,7 @@ class Reproduction:
         return "\n\n".join([*parts, PAPER_LEGEND, self.describe()])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return all results as plain values for JSON."""
         return {
             "format": "cayleyklein-reproduction", "version": 1, "protocol": asdict(self.protocol),
             "tables": list(self.names), "provenance": self.provenance, "cells": self.results,
@@ -305,7 +306,10 @@ def reproduce(
         "flat", "elliptic", "hyperbolic" and "mixed" with our defaults; the same by the paper's
         algorithm, as "paper-flat", and on standardised columns, as "paper-std-flat"; "knn" and
         "neighbors". k neighbours vote, equally.
-    n_jobs, progress : see :func:`compare`
+    n_jobs : int, optional
+        Number of processes; -1 takes one per core. The accuracies do not depend on it.
+    progress : callable, optional
+        Called after each fit with the number of finished fits, of all fits, and a description.
 
     Examples
     --------

@@ -158,10 +158,11 @@ class Protocol:
     Attributes
     ----------
     name : str
+        Name of the protocol.
     repetitions : int
-        Random training subsets of vowel, balance and pima; the other rows are tested.
+        Number of random training subsets of vowel, balance and pima; the other rows are tested.
     folds : int or None
-        Folds of wine and sonar; None leaves one row out at a time.
+        Number of folds of wine and sonar; None leaves one row out at a time.
     training_rows : int
         Size of a random subset.
 

@@ -80,7 +80,7 @@ def paired_difference(
     scores, baseline : array-like of shape (J,)
         Accuracies of the two methods, split by split.
     test_ratio : float
-        n_test / n_train.
+        Ratio n_test / n_train of a split.
 
     Examples
     --------

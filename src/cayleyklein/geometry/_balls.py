@@ -80,8 +80,11 @@ class Ellipsoid(Frozen, ConvexBody):
     Parameters
     ----------
     center : array-like of shape (d,)
-    matrix : array-like of shape (d, d), positive definite, or semi-definite of a cylinder
+        Centre.
+    matrix : array-like of shape (d, d)
+        Positive definite matrix, or a semi-definite one for a cylinder.
     radius : float, default=1.0
+        Radius, in the units of the form.
 
     Examples
     --------
@@ -129,9 +132,11 @@ class Ellipsoid(Frozen, ConvexBody):
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates d."""
         return len(self.center)
 
     def contains(self, points: ArrayLike) -> Bools:
+        """Return whether points (..., d) are inside; points on the boundary are not."""
         t = checks.as_points(points, "points", self.dimension) - self.center
         radius, exponent = math.frexp(self.radius)  # its square may overflow
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is outside
@@ -139,6 +144,7 @@ class Ellipsoid(Frozen, ConvexBody):
             return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
+        """Return t > 0 for which x + t u is on the boundary, of points x inside and u ≠ 0."""
         x, u, scale = unit_rays(self, points, directions)
         z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
         vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)
@@ -174,9 +180,12 @@ class Ball(Frozen):
 
     Parameters
     ----------
-    center : array-like of shape (d,), inside the domain
-    radius : float, ≥ 0
+    center : array-like of shape (d,)
+        Centre, inside the domain.
+    radius : float
+        Radius, 0 or more.
     metric : CurvedMetric
+        Metric that measures the distance from the centre.
 
     Examples
     --------

@@ -123,8 +123,10 @@ def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float =
     ----------
     p, q : array-like of shape (..., d), or (..., d + 1) in embedded charts
         In units of 1/√|K|, as by :func:`to_chart`; broadcast over leading axes.
-    chart : str, a key of `CHARTS`
-    curvature : float, K, of a sign that has this chart, default=-1.0
+    chart : str
+        Name of the chart, a key of `CHARTS`.
+    curvature : float, default=-1.0
+        Curvature K, of a sign that has this chart.
 
     Examples
     --------

@@ -170,7 +170,8 @@ class CurvedPairs(TupleLearner):
 
         Parameters
         ----------
-        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
+        pairs : array-like of shape (n, 2, d) or (n, 2)
+            Pairs of rows, or of indices of rows of the preprocessor.
         y : array-like of shape (n,)
             1 for similar and -1 for dissimilar pairs.
         sample_weight : array-like of shape (n,), optional
@@ -226,7 +227,8 @@ class Comparer(TupleLearner):
         ----------
         tuples : array-like of shape (n, size, d), or (n, size) of indices of the preprocessor
             `size` is 3 for triplets and 4 for quadruplets.
-        y : ignored
+        y : None
+            Not used.
         sample_weight : array-like of shape (n,), optional
             Weights of the tuples.
         """

@@ -72,7 +72,7 @@ class MetricLearner(
     }  # fmt: skip
 
     def transform(self, X: ArrayLike) -> AnyFloats:
-        """Map rows to coordinates for methods that know Euclidean distances only.
+        """Map rows to coordinates for methods that use Euclidean distances.
 
         Flat, elliptic and product metrics: Euclidean distance has exactly the metric's order.
         Hyperbolic and mixed metrics: tangent coordinates at the centre, parts side by side, which
@@ -248,9 +248,9 @@ class RowLearner(MetricLearner):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
-            Of Dask rows a sample is drawn, and learned from here.
+            Rows. Of Dask rows a sample is drawn into memory and learned from.
         y : array-like or Dask collection of shape (n,)
-            A class for each row; for :class:`CurvedMLKR` numbers, also of shape (n, n_targets).
+            Class of each row; for :class:`CurvedMLKR` numbers, also of shape (n, n_targets).
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice. A common
             factor of all weights changes nothing.

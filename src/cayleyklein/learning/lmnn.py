@@ -44,24 +44,26 @@ default="product"
         between near neighbours; :class:`CurvedKNeighborsClassifier` chooses other weights, in these
         units, on held-out rows.
     n_targets : int, default=3
-        Target neighbours of a row.
+        Number of target neighbours of a row.
     n_impostors : int or None, default=10
-        Nearest impostors of a row that are pushed; None pushes all, which is the paper's loss.
+        Number of nearest impostors to push away from each row; None pushes all, as in the paper.
     margin : float or "auto", default="auto"
-        In units of the squared distance (flat) or of the distance at K = ±1 (curved). "auto" is 1
-        (flat), 0.3 (elliptic, learned) or 0.1 (hyperbolic).
+        Margin, in units of the squared distance (flat) or of the distance at K = ±1 (curved).
+        "auto" is 1 (flat), 0.3 (elliptic, learned) or 0.1 (hyperbolic).
     push : float, default=0.5
         Share of the push term in the loss, from 0 (only pull) to 1.
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
-        Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision", "pca", "lda", "flat" (flat LMNN).
+        Metric to start from: "std" (standardised columns), "identity" (columns as they are),
+        "precision" (whitened columns), "pca", "lda", "flat" (flat LMNN), a metric or its factor.
+        "auto" is "std".
     n_components : int or None, default=None
         Number of rows of the factor L; fewer than columns reduce the dimension. None takes as many
         as columns.
     max_iter : int or "auto", default="auto"
-        Iterations of a pass; 5 by default.
+        Maximum number of iterations of a pass; "auto" is 5.
     n_passes : int or "auto", default="auto"
-        Passes, 4 by default, each with target neighbours of the metric so far. 1 is the paper's.
+        Number of passes, each with the target neighbours of the metric so far. "auto" is 4; the
+        paper has 1.
     subsample : int, float, "auto" or None, default="auto"
         Number of rows to learn from, or their share, drawn class by class. "auto" takes at most
         10,000 rows, None takes all.

@@ -26,7 +26,7 @@ LEAST_SQUARE = 1e-12
 
 
 class MMC(learner.RowLearner):
-    """Learn one flat metric from which rows are alike and which are not.
+    """Learn a flat metric that brings rows of one class together and keeps classes apart.
 
     Rows of one class should be close and rows of different classes far: the metric minimises
 
@@ -39,11 +39,11 @@ class MMC(learner.RowLearner):
     Parameters
     ----------
     max_iter : int, default=100
-        Most iterations; a warning says when the loss still falls after them.
+        Maximum number of iterations; a warning is given if the loss still falls then.
     tol : float, default=1e-6
         Decrease of the loss, relative to the larger of the loss and 1, at which the fit ends.
     n_components : int or None, default=None
-        Rows of L, from 1 to the number of columns; None takes as many as columns.
+        Number of rows of L, from 1 to the number of columns; None takes as many as columns.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ KNOWN_TO = 1e-4  # shift of a point by rounding, in units of 1/√|K|, above whi
 
 
 class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Turn an embedding that is curved already into coordinates of a metric.
+    """Convert an embedding in a chart of curved space to coordinates of a metric.
 
     Vectors of Poincaré's ball, of the hyperboloid (Lorentz model), of the half-space or of a sphere
     become coordinates of `metric_`, in which geodesics and hyperplanes are straight: for
@@ -32,7 +32,8 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     chart : str, default="poincare"
         "poincare", "hyperboloid", "half_space", "hemisphere" (K < 0), "sphere" (K > 0), "conformal"
         (stereographic for K > 0) or "klein": see :func:`cayleyklein.geometry.to_chart`.
-    curvature : float, K of the embedding, of a sign that has this chart, default=-1.0
+    curvature : float, default=-1.0
+        Curvature K of the embedding, of a sign that has this chart.
     radius : float, optional
         Radius of the given ball, hyperboloid or sphere. By default 1/√abs(K), as in geoopt and
         HypLL; geomstats and manify take 1 for every K. The half-space has none.
@@ -42,8 +43,12 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Attributes
     ----------
-    metric_ : ``CurvedMetric.euclidean(d, curvature=K)``, the metric of the result
-    n_features_in_, feature_names_in_ : int, ndarray
+    metric_ : CurvedMetric
+        Metric of the result, ``CurvedMetric.euclidean(d, curvature=K)``.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has names.
 
     Notes
     -----

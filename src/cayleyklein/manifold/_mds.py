@@ -44,19 +44,21 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Parameters
     ----------
-    n_components : int, dimension of the space, default=2
+    n_components : int, default=2
+        Dimension of the space.
     curvature : "learned" or float, default="learned"
         K, in units of one over a squared dissimilarity; 0 is scikit-learn's ``MDS``. "learned"
         goes down to K = -(16/largest δ)². Where the dissimilarities do not decide K, as those of
         three points in the plane, a warning says so and K is 0.
     n_init : int or "auto", default="auto"
         Number of starts: classical scaling, and ``n_init - 1`` random ones; the lowest stress wins.
-        "auto" is 4 up to 300 rows, and 1 for more, where random starts hardly ever win.
-    max_iter : int, most iterations of each descent, default=1000
+        "auto" is 4 up to 300 rows, and 1 above, where random starts hardly ever win.
+    max_iter : int, default=1000
+        Maximum number of iterations of each descent.
     tol : float, default=1e-6
-        Fall of the stress in an iteration, relative to it, at which a descent ends.
+        Relative decrease of the stress in an iteration at which a descent ends.
     random_state : int, RandomState or None, default=None
-        Draws random starts and, of more than 300 rows, the sample on which K is first looked for.
+        Seed of the random starts and, above 300 rows, of the sample on which K is first searched.
     metric : str, callable or metric, default="euclidean"
         Dissimilarity of rows: "precomputed" (X holds dissimilarities), a name or function for
         :func:`sklearn.metrics.pairwise_distances`, or a :class:`~cayleyklein.CurvedMetric`,
@@ -70,16 +72,24 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         their principal axes. A gnomonic chart holds a hemisphere: points that need more of the
         sphere are given by stereographic coordinates y, with ds = ‖dy‖/(1 + K‖y‖²/4), and
         `metric_` is None.
-    metric_ : CurvedMetric or None, the metric of `embedding_`, with L = I, μ = 0 and K
-    curvature_ : float, K
+    metric_ : CurvedMetric or None
+        Metric of `embedding_`, with L = I, μ = 0 and the curvature K.
+    curvature_ : float
+        Curvature K of the space.
     sphere_ : ndarray of shape (n, n_components + 1) or None
         For K > 0 the points as unit vectors, on the whole sphere; the pole is last.
     distances_ : ndarray of shape (n, n)
         Distances between the points, on whatever part of the sphere; computed when asked for.
-    stress_ : float, Σ ω (d - δ)² over pairs, each of which counts once
-    dissimilarity_matrix_ : ndarray of shape (n, n), δ, with NaN where missing
-    n_iter_ : int, iterations of the best descent
-    n_features_in_, feature_names_in_ : int, ndarray
+    stress_ : float
+        Stress Σ ω (d - δ)² over pairs, each of which counts once.
+    dissimilarity_matrix_ : ndarray of shape (n, n)
+        Dissimilarities δ, NaN where they are missing.
+    n_iter_ : int
+        Number of iterations of the best descent.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has names.
 
     Notes
     -----
@@ -137,9 +147,10 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Rows, or with ``metric="precomputed"`` their dissimilarities: symmetric, not negative,
             0 on the diagonal, and NaN where they are missing. One triangle of the matrix is
             enough, with NaN in the other.
-        y : None, not used
+        y : None
+            Not used.
         weights : array-like of shape (n, n), optional
-            ω ≥ 0 of each pair in the stress Σ ω (d - δ)², symmetric; 0 leaves a pair out.
+            Weight ω ≥ 0 of each pair in the stress Σ ω (d - δ)², symmetric; 0 leaves a pair out.
         """
         estimators.check_parameters(self)
         rng = check_random_state(self.random_state)

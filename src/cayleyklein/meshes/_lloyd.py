@@ -94,16 +94,21 @@ def lloyd(
 
     Parameters
     ----------
-    points : array-like of shape (n, 2), inside the polygon, to start from
-    metric : CurvedMetric of the plane, of any curvature
+    points : array-like of shape (n, 2)
+        Points inside the polygon to start from.
+    metric : CurvedMetric
+        Metric of the plane, of any curvature.
     polygon : array-like of shape (m, 2)
         Corners in either direction, inside the domain of the metric.
-    holes : list of array-like of shape (m, 2), polygons inside that do not count, optional
+    holes : list of array-like of shape (m, 2), optional
+        Polygons inside that are left out.
     density : callable, optional
         Takes points (q, 2) and returns ρ ≥ 0 of shape (q,), mass per area of the metric; 1 by
         default. It should vary little within a cell, since it is integrated by quadrature.
-    max_iter : int, largest number of steps, default=200
-    tol : float, share of the energy; a step that lowers it by less is the last, default=1e-4
+    max_iter : int, default=200
+        Maximum number of steps.
+    tol : float, default=1e-4
+        Share of the energy. The first step that lowers it by less is the last.
 
     Examples
     --------

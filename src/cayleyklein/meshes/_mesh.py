@@ -115,14 +115,18 @@ def mesh_polygon(
     ----------
     polygon : array-like of shape (n, 2)
         Corners in either direction, inside the domain of the metric.
-    metric : CurvedMetric of the plane, of any curvature
-    holes : list of array-like of shape (n, 2), polygons inside that stay empty, optional
-    points : array-like of shape (p, 2), points inside that become vertices, optional
+    metric : CurvedMetric
+        Metric of the plane, of any curvature.
+    holes : list of array-like of shape (n, 2), optional
+        Polygons inside that stay empty.
+    points : array-like of shape (p, 2), optional
+        Points inside that become vertices.
     min_angle : float, default=20.0
         Smallest angle in degrees, at most 33; 0 allows any. Delaunay refinement is proven to reach
         20.7° in flat geometry, and usually reaches over 30°. Next to sharper corners of the polygon
         triangles may be narrower, see `PlaneMesh.spared`.
-    max_area, max_edge : float, largest area and longest edge in the metric, optional
+    max_area, max_edge : float, optional
+        Largest area of a triangle, and longest edge, in the metric.
     max_vertices : int, default=1_000_000
         Stop at this number, with a warning; also where edges become too short for double precision.
 

@@ -40,7 +40,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         L, or the diagonal of a diagonal L; give either `matrix` or `factor`. A factor of lower rank
         gives a pseudo-metric. A diagonal L takes memory and time in proportion to d, not to d².
     center : array-like of shape (d,), optional
-        μ, the origin by default. It has no effect on a flat metric's distances.
+        Centre μ; the origin by default. It has no effect on a flat metric's distances.
     curvature : float, default=0.0
         K, the sectional curvature (the paper's κ with K = sign(κ)κ²).
 
@@ -201,7 +201,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         return np.asarray(found).astype(dtype, copy=False)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:
-        """Return coordinates of rows (n, d) for methods that know Euclidean distances only.
+        """Return coordinates of rows (n, d) for methods that use Euclidean distances.
 
         Flat: Lx up to a shift, where the Euclidean distance is the metric. Elliptic: points of a
         sphere in r + 1 dimensions, where it is the chord, which has the metric's order.
@@ -230,6 +230,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         Parameters
         ----------
         p, q : array-like of shape (..., d)
+            Ends, in the domain.
         t : array-like of shape (m,) or a number, optional
             Fractions of its length: 0 is p and 1 is q; values outside [0, 1] extrapolate. 50 equal
             steps when None.

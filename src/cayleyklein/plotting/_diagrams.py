@@ -67,14 +67,19 @@ class VoronoiDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        fill : bool, whether cells have the colours of their labels, if any, default=True
-        highlight : int, a cell to paint yellow, with its generators in red, optional
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure.
+        fill : bool, default=True
+            Whether to fill the cells with the colours of their labels, if there are any.
+        highlight : int, optional
+            Number of a cell to paint yellow, with its generators in red.
         regions : bool, default=False
             Whether to draw the frontier of decision regions, the exact ones of as many neighbours
             as the diagram's order, instead of the edges of the cells. Needs labels.
-        show_points : bool, whether to draw the generators, default=True
-        **options : options of the edges or of the frontier, a LineCollection
+        show_points : bool, default=True
+            Whether to draw the generators.
+        **options : keyword arguments
+            Options of the edges or of the frontier, a LineCollection.
         """
         diagram, n = self.diagram, len(self.diagram.cell_generators)
         known = highlight is None or highlight in range(n)

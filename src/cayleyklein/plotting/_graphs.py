@@ -107,9 +107,12 @@ class FeatureWeightsDisplay:
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
-        X : array-like of shape (n, d), rows, optional (columns are taken as standardised)
-        feature_names : sequence of d str, optional (the columns of a DataFrame)
+        metric : CurvedMetric, MixedMetric or ProductMetric
+            Metric of d columns.
+        X : array-like of shape (n, d), optional
+            Rows. Without them, columns are taken as standardised.
+        feature_names : sequence of str of length d, optional
+            Names of the columns; by default those of a DataFrame.
         """
         outlines.any_metric(metric)
         names = outlines.column_names(feature_names, metric.dimension, X)

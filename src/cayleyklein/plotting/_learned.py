@@ -60,13 +60,17 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         ----------
         estimator : any fitted object whose ``predict`` returns classes
             Outside the domain of its metric, or of that of a step, the picture is blank.
-        X : array-like of shape (n, d), or a data frame, which the estimator then gets, too
-        y : array-like of shape (n,), their classes, optional
+        X : array-like of shape (n, d)
+            Rows. If it is a DataFrame, so are the rows that the estimator gets.
+        y : array-like of shape (n,), optional
+            Class of each row.
         features : pair of int or str, "pca" or None
             The plane: two columns, with the others at the mean of X, or the principal plane of the
             standardised columns. None is "pca" when d > 2.
-        feature_names : sequence of d str, optional (the columns of a DataFrame)
-        resolution : int, points of the grid along each axis, at least 2, default=300
+        feature_names : sequence of str of length d, optional
+            Names of the columns; by default those of a DataFrame.
+        resolution : int, default=300
+            Number of points of the grid along each axis, at least 2.
         """
         refusal, kind = "estimator must be a classifier", type(estimator).__name__
         if not hasattr(estimator, "predict"):
@@ -173,15 +177,20 @@ class MetricDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
-        X, y : array-like of shape (n, d) and (n,), rows to project and their classes, optional
+        metric : CurvedMetric, MixedMetric or ProductMetric
+            Metric of d columns.
+        X, y : array-like of shape (n, d) and (n,), optional
+            Rows to draw, and the class of each.
         features : pair of int or str, "pca" or None
             The plane, which cuts the balls exactly: two columns, with the others at the mean of X
             or at the centre; or the principal plane of X, or of the metric, in its coordinates z.
             None is "pca" for X of d > 2, and else the first two columns.
-        feature_names : sequence of d str, optional (x₁, x₂, …)
-        radius : float, of the balls, optional (they nearly touch)
-        lattice : int, balls along the longer side of the data, default=7
+        feature_names : sequence of str of length d, optional
+            Names of the columns; x₁, x₂, … by default.
+        radius : float, optional
+            Radius of the balls; by default they nearly touch.
+        lattice : int, default=7
+            Number of balls along the longer side of the data.
         """
         outlines.any_metric(metric)
         rows, classes = None, None
@@ -250,10 +259,14 @@ class MapDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        estimator : fitted CurvedMDS
-        y : array-like of shape (n,), classes of the points, for colours and markers, optional
-        names : sequence of n str next to the points, on the near side of a globe, optional
-        edges : array-like of shape (m, 2), pairs of rows to join by geodesics, optional
+        estimator : CurvedMDS
+            Fitted estimator of two components.
+        y : array-like of shape (n,), optional
+            Class of each point, for its colour and marker.
+        names : sequence of str of length n, optional
+            Texts next to the points; on a globe, only on the near side.
+        edges : array-like of shape (m, 2), optional
+            Pairs of rows to join by geodesics.
         """
         kind = type(estimator).__name__
         checks.expect(isinstance(estimator, CurvedMDS), "estimator", kind, "a fitted CurvedMDS")

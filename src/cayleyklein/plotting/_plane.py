@@ -49,10 +49,14 @@ class BallDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric of the plane
+        metric : CurvedMetric, MixedMetric or ProductMetric
+            Metric of the plane.
         centers : array-like of shape (n, 2)
-        radius : float or array-like of shape (n,), of all balls or of each, default=1.0
-        resolution : int, points on an outline, default=256
+            Centres of the balls.
+        radius : float or array-like of shape (n,), default=1.0
+            Radius of all balls, or of each.
+        resolution : int, default=256
+            Number of points on an outline.
         """
         centers = np.atleast_2d(checks.as_points(centers, "centers"))
         centers = checks.as_points(centers, "centers", 2, ndim=2)
@@ -75,11 +79,16 @@ class BallDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        color : str, optional (that of the geometry)
-        fill : float, opacity of the inside, default=0.15
-        show_centers : bool, whether to draw the centres, default=True
-        **options : options of the outlines, a LineCollection, such as its label in a legend
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure.
+        color : str, optional
+            Colour of the balls; by default that of the geometry.
+        fill : float, default=0.15
+            Opacity of the inside.
+        show_centers : bool, default=True
+            Whether to draw the centres.
+        **options : keyword arguments
+            Options of the outlines, a LineCollection, such as the label in a legend.
         """
         shade = shapes.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
         inside, lines = self._shapes(shade, checks.as_real(fill, "fill", "[0, 1]"))
@@ -129,9 +138,12 @@ class GeodesicDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        metric : CurvedMetric of the plane
-        p, q : array-like of shape (..., 2), the ends, broadcast against each other
-        marks : int, marks on each geodesic at equal distances; 2 marks its ends, default=2
+        metric : CurvedMetric
+            Metric of the plane.
+        p, q : array-like of shape (..., 2)
+            Ends, broadcast against each other.
+        marks : int, default=2
+            Number of marks on each geodesic, at equal distances; 2 marks the ends.
         """
         space.as_space(metric)
         p, q = checks.as_points(p, "p", 2), checks.as_points(q, "q", 2)

@@ -35,6 +35,7 @@ def paper_figure(name: str) -> Any:
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------

@@ -99,6 +99,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
+            Rows.
         y : array-like or Dask collection of shape (n,), of numbers also (n, n_targets)
             Labels of two classes or more for the classifier, numbers for the regressor.
         sample_weight : array-like or Dask array of shape (n,), optional
@@ -193,7 +194,9 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d)
-        n_neighbors : int, optional; those that vote by default
+            Rows to search the neighbours of.
+        n_neighbors : int, optional
+            Number of neighbours; by default as many as vote.
         """
         rows = self._checked(X)
         votes = self._sum.parts.get("neighbors")
@@ -204,10 +207,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         return votes.neighbors_of(self._sum.seen(rows), k)
 
     def feature_weights(self) -> Floats:
-        """Return the share of each column in what the model says; their sum is 1.
+        """Return the share of each column in the predictions; their sum is 1.
 
-        It is the mean squared change of the scores where the column of a fitted row has the value
-        of another one: 0 for a column that the model does not look at.
+        A share is proportional to the mean squared change of the scores when the column of a fitted
+        row takes the value of another row: 0 for a column that the model does not use.
         """
         check_is_fitted(self, "part_weights_")
         shares = shares_of_columns(self._sum, self._weighing, self._by_column)

@@ -41,6 +41,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
+            Rows.
         y : array-like or Dask collection of shape (n,), of numbers also (n, n_targets)
             Labels of the classifier, numbers of the regressor.
         sample_weight : array-like or Dask array of shape (n,), optional
@@ -109,11 +110,12 @@ class NeighborPredictor(Predicting, NeighborMethods):
         return votes.answers(queries, k, best=best)
 
     def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
-        """Say why rows are predicted as they are: who voted, and what the distances are made of.
+        """Explain predictions by the neighbours that voted and the columns in their distances.
 
         Parameters
         ----------
-        X : array-like of shape (d,) for one Explanation, or (m, d) for a list of them
+        X : array-like of shape (d,) or (m, d)
+            One row gives an Explanation, several give a list of them.
 
         Examples
         --------

@@ -47,18 +47,24 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     metric_ : CurvedMetric
+        Metric of the rows.
     coef_ : ndarray of shape (n_planes, d)
         Normals of the hyperplanes ⟨coef, x⟩ + intercept = 0, one for each pair of classes, in the
         order (0, 1), (0, 2), …, (1, 2), …; positive on the side of the second. ``metric_.angle``
         and :mod:`cayleyklein.plotting` take ``Hyperplane(coef_[0], intercept_[0])``.
     intercept_ : ndarray of shape (n_planes,)
+        Intercepts of the hyperplanes.
     margin_ : ndarray of shape (n_planes,)
         Distance from each hyperplane to the rows with f = ±1: inf where no point is that far away,
         NaN where one class for all rows is better than every hyperplane of a hyperbolic space.
-    n_iter_ : int, largest number of Newton steps over the hyperplanes
+    n_iter_ : int
+        Largest number of Newton steps over the hyperplanes.
     n_features_in_ : int
-    feature_names_in_ : ndarray
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Notes
     -----
@@ -102,8 +108,10 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), rows in the domain of the metric
-        y : array-like of shape (n,), labels of two classes or more
+        X : array-like of shape (n, d)
+            Rows in the domain of the metric.
+        y : array-like of shape (n,)
+            Labels of two classes or more.
         sample_weight : array-like of shape (n,), optional
             Factors of C by row, as in :class:`sklearn.svm.SVC`: a weight of 2 is two rows, 0 leaves
             a row out, and a common factor of all weights is a factor of C.

@@ -68,6 +68,7 @@ def save_model(model: Any, path: str | Path) -> None:
     Parameters
     ----------
     model : TableClassifier or TableRegressor
+        Fitted model.
     path : str or Path
         By convention it ends in ``.ckm``. A file of that name is replaced.
 
@@ -103,7 +104,8 @@ def load_model(path: str | Path) -> TableModel:
     Parameters
     ----------
     path : str or Path
-        Not a model, damaged, of another version or with a type that is not trusted: an error.
+        File to read. A file that is no model, is damaged, is of another version or holds a type
+        that is not trusted raises an error.
 
     Examples
     --------

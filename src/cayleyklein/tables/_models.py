@@ -53,13 +53,14 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
 
     @estimators.restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the n rows of a table and what is to be predicted of them.
+        """Learn from the rows of a table and their classes or numbers.
 
         Parameters
         ----------
         X : pandas or polars DataFrame, or array-like, of n rows
             All columns of an array of numbers are numbers.
         y : array-like of shape (n,)
+            Class or number of each row.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; only their ratios count.
         """
@@ -149,12 +150,13 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         return cast(tuple[Floats, Ints], self._fitted(X).kneighbors(X, n_neighbors))
 
     def explain(self, X: Any) -> list[Any]:
-        """Say why rows are predicted as they are.
+        """Explain predictions by rows and columns.
 
-        A kernel machine names the columns and the fitted rows that speak for and against, see
+        A kernel machine names the columns and the fitted rows that count for and against, see
         :meth:`cayleyklein.CurvedKernelClassifier.explain`; neighbours those that voted, and the
         columns that made the distances, :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
-        ``rows`` are those of the fitted table; columns that miss the cell are marked.
+        ``rows`` are numbers of rows of the fitted table; names of columns whose cell is missing are
+        marked.
         """
         estimator = self._fitted(X)
         table = self.encoder_._table(X, type(self).__name__)
@@ -192,7 +194,8 @@ class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out, or is 15.
+        Number of neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out,
+        or is 15.
     model : {"auto", "neighbors", "kernel"}, default="auto"
         What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
         :class:`cayleyklein.CurvedKernelClassifier`; "neighbors" takes neighbours alone. "auto"
@@ -279,7 +282,7 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that are averaged; "auto" chooses on held-out rows.
+        Number of neighbours that are averaged; "auto" chooses on held-out rows.
     model : {"auto", "neighbors", "kernel"}, default="auto"
         What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
         :class:`cayleyklein.CurvedKernelRegressor`, which also gives intervals; "neighbors" takes
@@ -351,14 +354,20 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     _neighbors, _kernel = CurvedKNeighborsRegressor, CurvedKernelRegressor
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the number of each row, and its standard deviation if asked for (of kernels)."""
+        """Return the predicted number of each row, and with `return_std` its standard deviation.
+
+        Neighbours have no standard deviations: kernels only.
+        """
         if return_std and not self.is_kernel:
             said = "needs a model with standard deviations; neighbours have none."
             raise InvalidInputError(f"return_std=True {said}")
         return self._fitted(X).predict(X, **({"return_std": True} if return_std else {}))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return ends of intervals that hold a new number with probability `level`, of kernels."""
+        """Return intervals that hold a new number with probability `level`: lower and upper ends.
+
+        Neighbours have no intervals: kernels only.
+        """
         if not self.is_kernel:
             raise InvalidInputError(
                 'Neighbours give no intervals; fit with model="kernel" (--model kernel).'

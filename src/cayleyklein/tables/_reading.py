@@ -70,7 +70,7 @@ def read_table(
     encoding : str, optional
         By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
     skip_rows : int, default=0
-        Lines above the names of the columns, such as a title.
+        Number of lines above the names of the columns, such as a title.
 
     Returns
     -------
@@ -102,7 +102,14 @@ def iter_table(
     ----------
     source : str, Path or binary file
         As for :func:`read_table`.
-    header, delimiter, encoding, skip_rows : see :func:`read_table`
+    header : bool, default=True
+        Whether the first line holds the names of the columns; they are x1, x2, … otherwise.
+    delimiter : str, optional
+        By default the most frequent of comma, semicolon, tab and bar in the first line.
+    encoding : str, optional
+        By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
+    skip_rows : int, default=0
+        Number of lines above the names of the columns, such as a title.
     progress : callable, optional
         Called with the bytes read and their total after each piece.
 

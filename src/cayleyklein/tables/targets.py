@@ -79,6 +79,7 @@ def split_target(table: Any, target: str, *, task: str = "class") -> tuple[Any, 
     Parameters
     ----------
     table : pandas or polars DataFrame
+        Table with the column to predict.
     target : str
         The column of classes or numbers.
     task : {"class", "number", "auto"}, default="class"

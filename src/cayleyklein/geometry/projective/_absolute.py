@@ -150,7 +150,8 @@ class Absolute(Frozen):
 
         Returns
         -------
-        ndarray of bool, shape (...)
+        ndarray of bool, of shape (...)
+            Whether each hyperplane is tangent.
         """
         l = angles.as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)  # noqa: E741
         rtol = checks.as_real(rtol, "rtol", "[0, inf)")

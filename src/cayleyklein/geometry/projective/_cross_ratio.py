@@ -42,7 +42,8 @@ def cross_ratio(
 
     Parameters
     ----------
-    p, q, P, Q : array-like of shape (..., d), or (..., d + 1) when homogeneous, real or complex
+    p, q, P, Q : array-like of shape (..., d)
+        Points, real or complex, of shape (..., d + 1) if homogeneous.
     homogeneous : bool, default=False
         Whether the points are homogeneous vectors (x, w); w = 0 is a point at infinity.
 
@@ -185,8 +186,10 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
 
     Parameters
     ----------
-    normals : array-like of shape (m, d), the a, not zero
-    offsets : array-like of shape (m,), the b
+    normals : array-like of shape (m, d)
+        Normals a, not zero.
+    offsets : array-like of shape (m,)
+        Offsets b.
 
     Examples
     --------
@@ -232,6 +235,7 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates d."""
         return len(self.normals[0])
 
     @classmethod
@@ -254,10 +258,12 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
         return cls(equations[:, :-1], -equations[:, -1])
 
     def contains(self, points: ArrayLike) -> Bools:
+        """Return whether points (..., d) are inside; points on the boundary are not."""
         x = checks.as_points(points, "points", self.dimension)
         return np.asarray((x @ self.normals.T < self.offsets).all(axis=-1))[()]
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
+        """Return t > 0 for which x + t u is on the boundary, of points x inside and u ≠ 0."""
         x, u, scale = _balls.unit_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)

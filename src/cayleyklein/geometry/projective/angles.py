@@ -52,8 +52,10 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
 
     Parameters
     ----------
-    A : array-like of shape (d + 1, d + 1), symmetric; the measure changes its sign with A
+    A : array-like of shape (d + 1, d + 1)
+        Absolute, a symmetric matrix. The measure changes its sign with it.
     p, q : array-like of shape (..., d)
+        Points, broadcast against each other.
     unit : complex, default=-0.5
         The paper's c_dist. With -1/2 and A negative inside a real conic, points inside are at their
         hyperbolic distance of curvature -1; with 1/(2i) and A positive definite, at their elliptic
@@ -85,10 +87,12 @@ def hyperplane_measure(
 
     Parameters
     ----------
-    dual : array-like of shape (d + 1, d + 1), A^Δ, for example :attr:`Absolute.dual`
+    dual : array-like of shape (d + 1, d + 1)
+        Dual absolute A^Δ, for example :attr:`Absolute.dual`.
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). The sign of the measure changes with that of one.
-    unit : complex, the paper's c_angle, default=0.5j
+    unit : complex, default=0.5j
+        Unit of the angle, the paper's c_angle.
 
     Examples
     --------
@@ -111,7 +115,8 @@ def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> AnyFloats:
 
     Parameters
     ----------
-    dual : array-like of shape (d + 1, d + 1), A^Δ, for example :attr:`Absolute.dual`
+    dual : array-like of shape (d + 1, d + 1)
+        Dual absolute A^Δ, for example :attr:`Absolute.dual`.
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
 
