@@ -23,15 +23,15 @@ PROFILED = 300  # most rows of the profile over K: its time grows with their cub
 
 
 class CurvatureProfile(NamedTuple):
-    """Log likelihood and score at curvatures, all ndarrays of shape (m,); `score` may be NaN.
+    """Log likelihood and score at m curvatures.
 
     >>> CurvatureProfile([0.0, 1.0], [-3.0, -2.5], [0.7, 0.8]).curvature
     [0.0, 1.0]
     """
 
-    curvature: Floats
-    log_likelihood: Floats
-    score: Floats
+    curvature: Floats  #: Curvatures, shape (m,).
+    log_likelihood: Floats  #: Log likelihood at each, all other parameters at their best.
+    score: Floats  #: Score of each row predicted from the others, at each; may be NaN.
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -61,16 +61,16 @@ OF_LABELS = Thresholds(
 
 
 class Margin(NamedTuple):
-    """By how much the best curved space is ahead of the best flat rivals.
+    """Lead of the best curved space over the best flat rivals; negative if it is behind.
 
     >>> Margin("a linear model", 4.0, 2.0, 1.0).rival
     'a linear model'
     """
 
-    rival: str  #: the flat model of largest held-out log density
-    nats: float  #: of log marginal likelihood, over the best rival that has one
-    density: float  #: mean gain in held-out log density, in standard errors
-    error: float  #: mean gain in held-out squared error over the rival of least, likewise
+    rival: str  #: Flat model with the largest held-out log density.
+    nats: float  #: Gain in log marginal likelihood over the best rival that has one.
+    density: float  #: Mean gain in held-out log density, in standard errors.
+    error: float  #: Mean gain in held-out squared error over the best rival, in the same.
 
 
 class Margins(NamedTuple):
@@ -81,8 +81,8 @@ class Margins(NamedTuple):
     4.0
     """
 
-    in_place: Margin  #: over flat models of the rows where they are
-    rescaled: Margin  #: over all flat models, with those that rescale distances from the middle
+    in_place: Margin  #: Over flat models of the rows where they are.
+    rescaled: Margin  #: Over all flat models, also those that rescale distances from the middle.
 
 
 class Judged(NamedTuple):

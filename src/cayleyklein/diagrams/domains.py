@@ -308,9 +308,9 @@ class Boundary(NamedTuple):
     array([ True, False])
     """
 
-    starts: Floats
-    ends: Floats
-    angles: Floats
+    starts: Floats  #: Start of each piece, shape (m, 2).
+    ends: Floats  #: End of each piece, shape (m, 2).
+    angles: Floats  #: Angles θ of the start and the end of each piece, shape (m, 2).
 
 
 class Triangulation(NamedTuple):
@@ -331,7 +331,7 @@ class Triangulation(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """A closed triangle mesh: vertices (v, 3), and triangles (t, 3) of them, seen from outside.
+    """A closed triangle mesh.
 
     >>> corners = np.vstack([np.zeros(3), np.eye(3)])
     >>> faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -339,8 +339,8 @@ class Mesh(NamedTuple):
     1.0
     """
 
-    vertices: Floats
-    triangles: Ints
+    vertices: Floats  #: Corners, shape (v, 3).
+    triangles: Ints  #: Vertices of each triangle, anticlockwise seen from outside, shape (t, 3).
 
     @property
     def volume(self) -> float:

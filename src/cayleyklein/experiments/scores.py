@@ -57,10 +57,10 @@ class PairedDifference(NamedTuple):
     True
     """
 
-    difference: float
-    low: float
-    high: float
-    p_value: float
+    difference: float  #: Mean difference.
+    low: float  #: Lower end of the interval.
+    high: float  #: Upper end of the interval.
+    p_value: float  #: p-value of no difference.
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the numbers by name for JSON, with None for NaN."""

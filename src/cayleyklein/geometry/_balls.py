@@ -278,8 +278,23 @@ def ball_from_ellipsoid(
     """Return the ball of the metric that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
     Its centre is the geodesic midpoint of the ellipsoid's axis through μ, and its radius half of
-    that axis. Raises NotRepresentableError where the matrices of both differ by over ``rtol``.
+    that axis. An ellipsoid that is no ball of the metric raises NotRepresentableError.
 
+    Parameters
+    ----------
+    center : array-like of shape (d,)
+        Centre c' of the ellipsoid.
+    matrix : array-like of shape (d, d)
+        Matrix Σ' of the ellipsoid, positive definite.
+    radius : float
+        Radius r' of the ellipsoid.
+    metric : CurvedMetric
+        Metric of the ball.
+    rtol : float, default=1e-6
+        Largest relative difference between the matrices of the ellipsoid and of the ball.
+
+    Examples
+    --------
     >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
     >>> e = Ball([0.5, 0.1], 0.7, disc).ellipsoid()

@@ -30,8 +30,8 @@ class Hyperplane(NamedTuple):
     array([1.])
     """
 
-    normal: AnyFloats
-    offset: AnyFloats
+    normal: AnyFloats  #: Normals, shape (..., d).
+    offset: AnyFloats  #: Offsets, shape (...).
 
     @property
     def homogeneous(self) -> AnyFloats:
@@ -51,6 +51,15 @@ class Hyperplane(NamedTuple):
 def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     """Return f_p as (normal, offset) in x: the larger f_p(x), the nearer x is to p.
 
+    Parameters
+    ----------
+    p : array-like of shape (..., d)
+        Points in the domain.
+    metric : CurvedMetric
+        Metric that says what near is.
+
+    Examples
+    --------
     >>> from cayleyklein import CurvedMetric
     >>> planes = proximity_planes([[0.0], [1.0], [3.0]], CurvedMetric(factor=[[1.0]]))
     >>> int(np.argmax(planes.evaluate([[1.8]])))  # 1.8 is nearest to 1

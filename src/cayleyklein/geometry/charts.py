@@ -47,10 +47,19 @@ NEAR_DIRECTIONS = 0.1  # angle under which it is computed in twice the precision
 
 
 def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
-    """Map canonical (Klein) coordinates w = √|K| L(x - μ), (..., d), to a chart, a key of `CHARTS`.
+    """Map canonical (Klein) coordinates w = √|K| L(x - μ) to a chart.
 
-    The sign is that of the curvature, -1, 0 or 1; for -1 w is inside the unit ball.
+    Parameters
+    ----------
+    w : array-like of shape (..., d)
+        Canonical coordinates, inside the unit ball for K < 0.
+    chart : str
+        Name of the chart, a key of `CHARTS`.
+    sign : {-1, 0, 1}
+        Sign of the curvature.
 
+    Examples
+    --------
     >>> to_chart([0.8, 0.0], "poincare", -1)
     array([0.5, 0. ])
     >>> to_chart([0.0, 0.0], "half_space", -1)
@@ -86,9 +95,20 @@ def place_in_chart(w: Floats, form: Floats, chart: str) -> Floats:
 def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
     """Map a chart's coordinates back to canonical (Klein) ones: the inverse of :func:`to_chart`.
 
-    They are in double precision whatever y is. Points of another hyperbolic chart farther from the
-    centre than Klein coordinates can hold, about 16.8, raise OutsideDomainError.
+    They are in double precision even if y is not. Points of another hyperbolic chart farther from
+    the centre than Klein coordinates can hold, about 16.8, raise OutsideDomainError.
 
+    Parameters
+    ----------
+    y : array-like of shape (..., d), or (..., d + 1) in embedded charts
+        Coordinates in the chart.
+    chart : str
+        Name of the chart, a key of `CHARTS`.
+    sign : {-1, 0, 1}
+        Sign of the curvature.
+
+    Examples
+    --------
     >>> from_chart([0.5, 0.0], "poincare", -1)
     array([0.8, 0. ])
     """

@@ -64,6 +64,15 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace, t: ArrayLike
 def metric_tensor(x: ArrayLike, metric: space.CurvedSpace) -> Floats:
     """Return the Riemannian metric g(x) = Σ/S - K Σ(x-μ)(x-μ)ᵀΣ/S², S = S(x, x).
 
+    Parameters
+    ----------
+    x : array-like of shape (..., d)
+        Points in the domain.
+    metric : CurvedMetric
+        Metric with parameters Σ, μ and K.
+
+    Examples
+    --------
     >>> from cayleyklein import CurvedMetric
     >>> metric_tensor([0.5], CurvedMetric.euclidean(1, curvature=-1.0)).round(6)
     array([[1.777778]])

@@ -250,6 +250,13 @@ def _rebuild(
 def curvature_from_kappa(kappa: float) -> float:
     """Return K = sign(κ) κ², the inverse of :func:`kappa_from_curvature` (paper §2.4).
 
+    Parameters
+    ----------
+    kappa : float
+        The paper's κ.
+
+    Examples
+    --------
     >>> curvature_from_kappa(-2.0)
     -4.0
     """
@@ -260,6 +267,13 @@ def curvature_from_kappa(kappa: float) -> float:
 def kappa_from_curvature(curvature: float) -> float:
     """Return the paper's κ = sign(K) √|K|, with which b = μᵀΣμ + sign(κ)/κ² (paper §2.4).
 
+    Parameters
+    ----------
+    curvature : float
+        Curvature K.
+
+    Examples
+    --------
     >>> kappa_from_curvature(-4.0)
     -2.0
     """
@@ -270,6 +284,17 @@ def kappa_from_curvature(curvature: float) -> float:
 def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
     """Return S = [[Σ, a], [aᵀ, b]].
 
+    Parameters
+    ----------
+    matrix : array-like of shape (d, d)
+        Block Σ, symmetric.
+    a : array-like of shape (d,)
+        Block a.
+    b : float
+        Last entry.
+
+    Examples
+    --------
     >>> form_from_blocks([[2.0]], [1.0], 3.0)
     array([[2., 1.],
            [1., 3.]])

@@ -92,7 +92,7 @@ default="precision"
     metric_ : CurvedMetric, FormMetric or MixedMetric
         The last iterate, in the unit where |K| = 1.
     alpha_ : float
-        α of a mixed metric.
+        Weight α of the elliptic part; only if `geometry` is "mixed".
     geometry_ : str
         Geometry of the metric: "flat", "elliptic", "hyperbolic" or "mixed".
     curvature_ : ndarray of shape (n_parts,)

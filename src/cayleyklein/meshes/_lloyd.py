@@ -63,7 +63,7 @@ class CentroidalVoronoi:
     masses: Floats  #: Mass of each cell, ∫ ρ dA in the metric: its area when there is no density.
     converged: bool  #: Whether the last step changed the energy by less than `tol`.
     polygon: Floats  #: Corners of the polygon, shape (m, 2).
-    metric: CurvedMetric
+    metric: CurvedMetric  #: Metric of the plane.
 
     def __repr__(self) -> str:
         return (

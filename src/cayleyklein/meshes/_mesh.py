@@ -48,7 +48,7 @@ class PlaneMesh:
     triangles: Ints  #: Vertices of each triangle, shape (m, 3), counter-clockwise.
     boundary: Ints  #: Edges on the boundary, shape (k, 2), the mesh on their left.
     spared: Bools  #: Triangles (m,) narrower than asked for, at a sharp corner of the polygon.
-    metric: CurvedMetric
+    metric: CurvedMetric  #: Metric of the plane.
 
     def __repr__(self) -> str:
         return (

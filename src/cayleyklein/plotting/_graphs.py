@@ -37,7 +37,7 @@ class CurvatureDisplay:
     >>> figure = CurvatureDisplay.from_estimate(found).plot().figure_
     """
 
-    estimate: CurvatureEstimate
+    estimate: CurvatureEstimate  #: Result of :func:`~cayleyklein.estimate_curvature`.
 
     @classmethod
     def from_estimate(cls, estimate: CurvatureEstimate) -> Self:

@@ -312,7 +312,9 @@ default="auto"
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
-    Notes ----- Up to 2,500 distinct rows, γ and λ are those with the least squared error of leaving
+    Notes
+    -----
+    Up to 2,500 distinct rows, γ and λ are those with the least squared error of leaving
     one row out, which has a closed form. The weights of the parts are those with the largest
     likelihood on three folds, whose metric, column weights and machines are learned without the
     held-out rows; as few rows say little, weights are shrunk towards 1.5 for machines and 0 for

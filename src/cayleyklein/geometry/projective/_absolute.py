@@ -30,9 +30,16 @@ DUAL_TOLERANCE = 1e-9  # largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that cou
 def signature(A: ArrayLike) -> tuple[int, int, int]:
     """Return (n, z, p), the numbers of negative, zero and positive eigenvalues (paper §2.2).
 
-    Corrected: elliptic is (0, 0, d + 1) and hyperbolic (1, 0, d), where the paper swaps them. A is
-    symmetric; an eigenvalue of at most 1e-12 times the largest counts as zero.
+    Corrected: elliptic is (0, 0, d + 1) and hyperbolic (1, 0, d), where the paper swaps them. An
+    eigenvalue of at most 1e-12 times the largest counts as zero.
 
+    Parameters
+    ----------
+    A : array-like of shape (n, n)
+        Symmetric matrix.
+
+    Examples
+    --------
     >>> signature(np.diag([1.0, 1.0, -1.0])), signature([[1.0, 1.0], [1.0, 1.0]])
     ((1, 0, 2), (0, 1, 1))
     """
@@ -168,20 +175,17 @@ class Absolute(Frozen):
 class PlanarGeometry:
     """One of the seven types of planar Cayley-Klein geometry.
 
-    The signs are those of the eigenvalues of A and of A^Δ, each up to a common sign, the conic is
-    the absolute in words, and the measurements are the kinds of distance and angle that occur away
-    from isotropic lines and points.
-
     >>> len({kinds for geometry in PLANAR_GEOMETRIES for kinds in geometry.measurements})
     9
     >>> PLANAR_GEOMETRIES[0].name, PLANAR_GEOMETRIES[0].conic
     ('elliptic', 'non-degenerate complex conic')
     """
 
-    name: str
-    matrix_signs: tuple[int, int, int]
-    dual_signs: tuple[int, int, int]
-    conic: str
+    name: str  #: Name of the geometry.
+    matrix_signs: tuple[int, int, int]  #: Signs of the eigenvalues of A, up to a common sign.
+    dual_signs: tuple[int, int, int]  #: Signs of the eigenvalues of A^Δ, up to a common sign.
+    conic: str  #: The absolute in words.
+    #: Kinds of distance and angle that occur away from isotropic lines and points.
     measurements: tuple[tuple[str, str], ...]
 
 
@@ -210,6 +214,13 @@ def classify(absolute: Absolute) -> PlanarGeometry:
 
     The signs of A and of A^Δ each count up to a common factor.
 
+    Parameters
+    ----------
+    absolute : Absolute
+        Absolute of the plane.
+
+    Examples
+    --------
     >>> classify(Absolute(np.diag([1, 1, -1]))).name
     'hyperbolic'
     >>> double_line = np.diag([0, 0, 1])  # carries three geometries, which the dual tells apart

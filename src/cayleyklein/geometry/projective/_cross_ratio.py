@@ -76,10 +76,18 @@ def cross_ratio(
 def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     """Return the images of points under x̃ ↦ H x̃, a collineation (homography, projectivity).
 
-    It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0). H (d + 1, d + 1) is
-    real and invertible, points (..., d) are real or complex. Images at infinity raise
-    NotRepresentableError; homogeneous vectors are mapped by ``x @ H.T``.
+    It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0). Images at infinity
+    raise NotRepresentableError; homogeneous vectors are mapped by ``x @ H.T``.
 
+    Parameters
+    ----------
+    H : array-like of shape (d + 1, d + 1)
+        Real and invertible matrix.
+    points : array-like of shape (..., d)
+        Points, real or complex.
+
+    Examples
+    --------
     >>> apply_collineation([[1.0, 0.0], [1.0, 1.0]], [[1.0], [3.0]])  # x ↦ x / (x + 1)
     array([[0.5 ],
            [0.75]])
@@ -107,12 +115,20 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
 def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
     """Return the two intersections P, Q of the lines pq with the absolute (paper §2.1).
 
-    A (d + 1, d + 1) is symmetric, of any signature; p and q are points (..., d). P and Q are
-    homogeneous vectors (..., d + 1), complex (and conjugate) where the line misses the absolute,
-    equal where it is tangent to it, with w = 0 at infinity. With D = S_pq² - S_pp S_qq and √D ≥ 0
-    or √D = i√-D, they are ordered such that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D): where S_pq < 0,
-    as inside the unit ball for A = diag(1, …, 1, -1), along the line as P, p, q, Q.
+    P and Q are homogeneous vectors (..., d + 1), complex (and conjugate) where the line misses the
+    absolute, equal where it is tangent to it, with w = 0 at infinity. With D = S_pq² - S_pp S_qq
+    and √D ≥ 0 or √D = i√-D, they are ordered such that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D):
+    where S_pq < 0, as inside the unit ball for A = diag(1, …, 1, -1), along the line as P, p, q, Q.
 
+    Parameters
+    ----------
+    A : array-like of shape (d + 1, d + 1)
+        Absolute, a symmetric matrix of any signature.
+    p, q : array-like of shape (..., d)
+        Points, different from each other.
+
+    Examples
+    --------
     >>> P, Q = line_intersections(np.diag([1.0, 1.0, -1.0]), [0.0, 0.0], [0.5, 0.0])
     >>> float((P[0] / P[2]).real), float((Q[0] / Q[2]).real)
     (-1.0, 1.0)
@@ -276,10 +292,17 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
 def hilbert_distance(body: _balls.ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     """Return the distances ½ log of the cross-ratio with the ends of the chord (paper §2.1).
 
-    The body is a :class:`ConvexBody`: a :class:`Polytope`, an :class:`Ellipsoid`, or your own; in
-    an ellipsoid the distance is the hyperbolic one of curvature -1. Points p and q (..., d) on
-    the boundary or outside raise OutsideDomainError.
+    In an ellipsoid it is the hyperbolic distance of curvature -1.
 
+    Parameters
+    ----------
+    body : ConvexBody
+        A :class:`Polytope`, an :class:`Ellipsoid`, or an object of your own.
+    p, q : array-like of shape (..., d)
+        Points inside the body. Points on its boundary or outside raise OutsideDomainError.
+
+    Examples
+    --------
     >>> triangle = Polytope.from_vertices([[0, 0], [1, 0], [0, 1]])
     >>> round(float(np.exp(2 * hilbert_distance(triangle, [0.2, 0.2], [0.4, 0.4]))), 12)
     6.0
