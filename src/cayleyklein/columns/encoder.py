@@ -58,7 +58,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         How missing numbers are filled.
     n_features_in_, n_features_out_ : int
         Numbers of columns of X and of encoded columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the columns of X, if it has names.
 
     Examples

@@ -47,7 +47,7 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Metric of the result, ``CurvedMetric.euclidean(d, curvature=K)``.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the columns of X, if it has names.
 
     Notes

@@ -88,7 +88,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Number of iterations of the best descent.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the columns of X, if it has names.
 
     Notes

@@ -247,7 +247,7 @@ default="auto"
         Fitted encoder of the columns.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the columns of X, if it has names.
 
     Examples
@@ -329,7 +329,7 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         Fitted encoder of the columns.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the columns of X, if it has names.
 
     Examples
