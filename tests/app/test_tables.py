@@ -19,7 +19,7 @@ from cayleyklein.app._tables import (
     prepare,
     read_source,
 )
-from cayleyklein.datasets.loaders import BUNDLED
+from cayleyklein.datasets.loaders import SOURCES
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, read_table, split_target
 
@@ -116,7 +116,7 @@ def test_any_text_is_a_table_or_an_error(text):
     assert len(table.X) == len(table.y)
 
 
-@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("name", SOURCES)
 def test_bundled(name):
     table = prepare(bundled_source(name), "class")
     assert len(table.columns) == table.X.shape[1]

@@ -238,9 +238,17 @@ NAMES = [
     *("NdArrayNode", "SliceNode", "BytesNode", "RandomStateNode", "SetNode", "DefaultDictNode"),
 ]
 types = st.sampled_from(
-    [("os", "system"), ("builtins", "eval"), ("subprocess", "Popen"), ("numpy", "ndarray"),
-     ("builtins", "str"), ("builtins", "dict"), ("functools", "partial"), ("sklearn.svm", "SVC")]
-)  # fmt: skip
+    [
+        ("os", "system"),
+        ("builtins", "eval"),
+        ("subprocess", "Popen"),
+        ("numpy", "ndarray"),
+        ("builtins", "str"),
+        ("builtins", "dict"),
+        ("functools", "partial"),
+        ("sklearn.svm", "SVC"),
+    ]
+)
 schema_edits = st.lists(
     st.tuples(
         st.integers(0, NODES - 1),

@@ -15,9 +15,12 @@ __all__ = ["draw_plane", "explore"]
 
 
 def explore(
-    port: int = 5006, host: str = "127.0.0.1", *, browser: bool = True,
+    port: int = 5006,
+    host: str = "127.0.0.1",
+    *,
+    browser: bool = True,
     on_start: Callable[[str], None] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Serve the explorer until interrupted.
 
     Parameters

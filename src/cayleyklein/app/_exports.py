@@ -21,15 +21,27 @@ from cayleyklein.plotting import shapes
 
 SIZE = 720  # width and height of a picture in pixels
 PAGE_BYTES = 3_000_000  # size of an offline page; frames that are larger leave room for fewer
-MOST_FRAMES, FEWEST_FRAMES = 41, 3
+MOST_FRAMES = 41
+FEWEST_FRAMES = 3
 
 
 def draw_plane(
-    points: ArrayLike, metric: CurvedMetric, *, labels: ArrayLike | None = None,
-    chart: str = "klein", second: str = "", shown: Collection[str] = ("cells",), order: int = 1,
-    radius: float = 0.25, chosen: tuple[int, int] = (0, 1), turn: float = 0.0, tilt: float = 38.0,
-    theme: str = "light", objects: str = "", tiling: str = "",
-) -> str:  # fmt: skip
+    points: ArrayLike,
+    metric: CurvedMetric,
+    *,
+    labels: ArrayLike | None = None,
+    chart: str = "klein",
+    second: str = "",
+    shown: Collection[str] = ("cells",),
+    order: int = 1,
+    radius: float = 0.25,
+    chosen: tuple[int, int] = (0, 1),
+    turn: float = 0.0,
+    tilt: float = 38.0,
+    theme: str = "light",
+    objects: str = "",
+    tiling: str = "",
+) -> str:
     """Return an SVG picture of points and a metric of the plane, as the explorer draws it.
 
     Parameters
@@ -76,7 +88,8 @@ def draw_plane(
     checks.expect(known, "labels", labels, whole)
     flat = getattr(metric, "dimension", 0) == 2 and hasattr(metric, "curvature")
     checks.expect(flat, "metric", metric, "a CurvedMetric of the plane")
-    pair, last = checks.as_finite_array(chosen, "chosen"), max(len(x), 2) - 1
+    pair = checks.as_finite_array(chosen, "chosen")
+    last = max(len(x), 2) - 1
     known = pair.shape == (2,) and set(pair.tolist()) <= set(range(last + 1))
     checks.expect(known, "chosen", chosen, f"two numbers of points, from 0 to {last}")
     state = PlaneState.of_metric(
@@ -99,7 +112,8 @@ def plane_svg(state: PlaneState, theme: str = "light") -> str:
 
 def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
     """Return the description and the elements of the views, one beside the other."""
-    drafter, drawn = Drafter(state), ""
+    drafter = Drafter(state)
+    drawn = ""
     scenes = [drafter.scene(chart) for chart in state.charts]
     for i, scene in enumerate(scenes):  # a nested picture cuts off what is beyond its view
         inner = shapes.elements(scene.shapes, scene.view.window, SIZE, shapes.PALETTE[theme])
@@ -112,7 +126,8 @@ def points_csv(state: PlaneState, theme: str = "light") -> str:
 
 
 def plane_code(state: PlaneState, theme: str = "light") -> str:
-    metric, (first, second) = state.metric, state.chosen
+    metric = state.metric
+    (first, second) = state.chosen
     given = ("chart", "second", "order", "radius", "chosen", "turn", "tilt")
     options = {name: getattr(state, name) for name in given}
     options |= {"shown": [name for name in LAYERS if name in state.shown], "theme": theme}
@@ -164,13 +179,17 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
     curvatures = sorted(frames)
     template = (Path(__file__).parent / "templates" / "offline.html").read_text("utf-8")
     return Template(template).substitute(
-        shapes.PALETTE[theme], version=__version__, size=SIZE, value=f"{state.curvature:.2f}",
+        shapes.PALETTE[theme],
+        version=__version__,
+        size=SIZE,
+        value=f"{state.curvature:.2f}",
         width=SIZE * len(state.charts),
         title=escape(describe(state, View(state.metric, state.chart))),
-        last=len(curvatures) - 1, start=curvatures.index(state.curvature),
+        last=len(curvatures) - 1,
+        start=curvatures.index(state.curvature),
         frames="\n".join(frames[K] for K in curvatures),
         code=escape(plane_code(state, theme)),
-    )  # fmt: skip
+    )
 
 
 EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, and how it is made

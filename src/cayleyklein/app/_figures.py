@@ -31,16 +31,23 @@ from cayleyklein.plotting.views import Canvas, sample_segments, see_path
 POINT_KINDS = ("point", "midpoint", "meet", "reflection")
 LINE_KINDS = ("segment", "line", "perpendicular", "bisector")
 FIGURE_COLORS = {
-    "ink": "black", "gold": "gold", "elliptic": "red", "flat": "violet", "hyperbolic": "green",
+    "ink": "black",
+    "gold": "gold",
+    "elliptic": "red",
+    "flat": "violet",
+    "hyperbolic": "green",
     "learned": "brown",
-}  # fmt: skip
-MOST_FIGURES, MOST_CORNERS = 200, 24
+}
+MOST_FIGURES = 200
+MOST_CORNERS = 24
 NAME = re.compile(r"[^\W_][\w′]{0,11}")
-ON_LINE, AROUND_CIRCLE = 129, 145
+ON_LINE = 129
+AROUND_CIRCLE = 145
 NAME_AT = 0.12  # of the part of a line or circle that is seen: where its name is
 CORNER = 0.22  # radius of an angle's arc, relative to its shorter side
 SHEETS = json.loads((Path(__file__).parent / "static" / "worksheets.json").read_text("utf-8"))
-WANTED_SUM, WANTED_RATIO = 150.0, 1.5  # of the angles of the triangle; of circumference to 2πr
+WANTED_SUM = 150.0
+WANTED_RATIO = 1.5  # of the angles of the triangle; of circumference to 2πr
 Found = tuple[str, dict[str, Any]]  # the key of an answer, and its numbers
 
 
@@ -157,16 +164,20 @@ class Construction:
     """The figures of a state. `places` has points (2,), lines, and radii or corners of the rest."""
 
     def __init__(self, figures: tuple[Figure, ...], points: Floats, metric: CurvedMetric) -> None:
-        self.figures, self.metric, self._points = figures, metric, points
+        self.figures = figures
+        self.metric = metric
+        self._points = points
         self.by_name = {figure.name: figure for figure in figures}
         self.places: dict[str, Any] = {}  # None for what is not in the geometry of this K
         for figure in figures:
-            given, place = self.given(figure), None
+            given = self.given(figure)
+            place = None
             if not any(one is None for one in given):
                 with suppress(CayleyKleinError):
                     place = self._place(figure, given)
             self.places[figure.name] = place
-        pairs, self.lengths = self.placed("segment", "circle", hidden=True), dict[str, float]()
+        pairs = self.placed("segment", "circle", hidden=True)
+        self.lengths = dict[str, float]()
         if pairs:
             ends = np.array([self.given(figure) for figure in pairs])
             lengths = np.asarray(metric.distance(ends[:, 0], ends[:, 1])).tolist()
@@ -198,7 +209,9 @@ class Construction:
         return [self.places[name] for name in figure.parents]
 
     def measure(self, figure: Figure) -> str:
-        place, K, given = self.places[figure.name], self.metric.curvature, self.given(figure)
+        place = self.places[figure.name]
+        K = self.metric.curvature
+        given = self.given(figure)
         if place is None:
             if figure.kind == "parallels" and K > 0:
                 return "none: for K > 0 all lines meet"
@@ -230,11 +243,13 @@ class Construction:
         return f"two, at {angle:.2f}° to the perpendicular, which is {height:.4f} long"
 
     def _polygon(self, corners: Floats) -> str:
-        found, n = polygon_measures(corners, self.metric), len(corners)
+        found = polygon_measures(corners, self.metric)
+        n = len(corners)
         said = f"perimeter {found['perimeter']:.4f}, area {found['area']:.4f}"
         if "angle_sum" not in found:
             return f"{said}; its sides cross, so it has no inner angles"
-        total, flat = found["angle_sum"], f"{n - 2}·180°" if n > 3 else "180°"
+        total = found["angle_sum"]
+        flat = f"{n - 2}·180°" if n > 3 else "180°"
         area = f"K·area = {math.degrees(found['curved_area']):.2f}°"
         less = f"angle sum − {flat} = {math.degrees(total - (n - 2) * math.pi):.2f}°"
         return f"{said}, angle sum {math.degrees(total):.2f}°; {area}, {less}"
@@ -267,7 +282,9 @@ class Construction:
 
     def path(self, figure: Figure, view: View) -> Floats:
         """Return a figure that is not a point as a polyline in x."""
-        place, given, metric = self.places[figure.name], self.given(figure), self.metric
+        place = self.places[figure.name]
+        given = self.given(figure)
+        metric = self.metric
         if figure.kind == "segment":
             return sample_segments(view, given[0][None], given[1][None])
         if figure.kind in LINE_KINDS:
@@ -290,19 +307,22 @@ class Construction:
         return np.asarray(self.metric.exp(x, steps))
 
     def nearest(self, spot: Floats, view: View, reach: float, needed: str) -> str | None:
-        best, least = None, reach
+        best = None
+        least = reach
         for figure, place in self.placed(*(LINE_KINDS if needed == "L" else POINT_KINDS)).items():
             if needed == "P":
                 on_path = view.to_screen(place)[None]
             else:  # the point of each piece of its path that is nearest
                 path = np.concatenate(see_path(view, self.path(figure, view)))
-                start, step = path[:-1], np.diff(path, axis=0)
+                start = path[:-1]
+                step = np.diff(path, axis=0)
                 square = np.maximum(np.sum(step**2, axis=1), np.finfo(float).tiny)
                 t = np.clip(np.sum((spot - start) * step, axis=1) / square, 0, 1)
                 on_path = start + t[:, None] * step
             gap = np.nanmin(np.linalg.norm(on_path - spot, axis=1), initial=math.inf)
             if gap < least:
-                best, least = figure.name, float(gap)
+                best = figure.name
+                least = float(gap)
         return best
 
 
@@ -312,7 +332,8 @@ def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
     The area comes from triangles, the angles from the corners: that K·area is the angle sum less
     (n - 2)π is Gauss and Bonnet's theorem, not how either is computed.
     """
-    after, K = np.roll(corners, -1, axis=0), metric.curvature
+    after = np.roll(corners, -1, axis=0)
+    K = metric.curvature
     y = conformal.ConformalPlane(metric, corners[0]).from_points(corners)
     signed = float(conformal.signed_areas(y[0], y[1:-1], y[2:], K).sum())
     found = {"perimeter": float(np.sum(metric.distance(corners, after))), "area": abs(signed)}
@@ -324,7 +345,8 @@ def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
 
 
 def _sides_cross(p: Floats, q: Floats) -> bool:
-    along, n = (q - p)[:, None], len(p)
+    along = (q - p)[:, None]
+    n = len(p)
 
     def sides(x: Floats) -> Floats:  # of x[j] seen along side i
         off = x - p[:, None]
@@ -353,7 +375,8 @@ def _angle_sum(made: Construction, answer: str) -> Found:
 
 
 def _sheet_of_parallels(made: Construction, answer: str) -> Found:
-    lines, K = made.placed(*LINE_KINDS, hidden=True), made.metric.curvature
+    lines = made.placed(*LINE_KINDS, hidden=True)
+    K = made.metric.curvature
     if not lines or "P" not in made.by_name:
         return "gone", {}
     first, *others = lines
@@ -368,7 +391,8 @@ def _sheet_of_parallels(made: Construction, answer: str) -> Found:
 
 
 def _circles(made: Construction, answer: str) -> Found:
-    radii, K = made.placed("circle", "ball", hidden=True).values(), made.metric.curvature
+    radii = made.placed("circle", "ball", hidden=True).values()
+    K = made.metric.curvature
     if not radii:
         return "none", {}
     ratios = [constructions.circle_measures(r, K)[0] / (math.tau * r) for r in radii]
@@ -395,6 +419,9 @@ def _polygons(made: Construction, n: int) -> list[dict[str, float]]:
 
 
 CHECKS: tuple[Callable[[Construction, str], Found], ...] = (
-    _angle_sum, _sheet_of_parallels, _circles, _squares,
+    _angle_sum,
+    _sheet_of_parallels,
+    _circles,
+    _squares,
     lambda made, answer: ("right" if answer == "voronoi" else "wrong", {}),
-)  # fmt: skip
+)

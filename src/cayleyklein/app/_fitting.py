@@ -49,8 +49,11 @@ PART_WORDS = {  # of a kernel model, in words
 }
 WEIGHING = "Weighing kernel machines and votes on held-out training rows…"
 WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
-GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
-NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
+GRID = 81
+FINER = 5  # points of a picture along each axis; finer by this where classes meet
+NEIGHBORS_SHOWN = 5
+MOST_DRAWN = 800
+OPENED = 300  # of a row; rows of a picture, and in the plane
 
 
 class News(NamedTuple):  # of a fit, to the page; texts and pictures by their place
@@ -82,8 +85,11 @@ def make_estimator(task: FitTask, **given: Any) -> Any:
 
 class RowPictures:
     def __init__(self, table: _tables.PreparedTable) -> None:
-        X, self.y, columns = table.X, table.y, table.columns
-        ruler, flat = curved.CurvedMetric(factor=curved.standard_factor(X)), X.shape[1] == 2
+        X = table.X
+        self.y = table.y
+        columns = table.columns
+        ruler = curved.CurvedMetric(factor=curved.standard_factor(X))
+        flat = X.shape[1] == 2
         self.section = outlines.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
         self.axes = columns if flat else ("first principal component", "second")
         self.shown = self.section.project(X)
@@ -96,10 +102,13 @@ class RowPictures:
             self.is_test[train_and_test(table)[1]] = True
 
     def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
-        x, labels, test = self.shown[self.drawn], self.y[self.drawn], self.is_test[self.drawn]
+        x = self.shown[self.drawn]
+        labels = self.y[self.drawn]
+        test = self.is_test[self.drawn]
         shapes = []
         for label in np.unique(labels).tolist():
-            mine, (hue, marker, _) = labels == label, class_look(label)
+            mine = labels == label
+            (hue, marker, _) = class_look(label)
             shapes.append(Shape("marks", x[mine & ~test], hue, 3.4, marker=marker))
             ring = Shape("marks", x[mine & test], "paper", 4.0, marker=marker, edge_width=1.6)
             shapes.append(ring._replace(edge=hue))
@@ -153,7 +162,10 @@ def fit_and_compare(task: FitTask, tell: Any) -> None:
 
 class _Bench:
     def __init__(self, task: FitTask, tell: Any) -> None:
-        self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.labels
+        self.task = task
+        self.tell = tell
+        self.X = task.table.X
+        y = task.table.labels
         self.train, self.test = train_and_test(task.table)
         self.X_train, self.y_train = self.X[self.train], y[self.train]
         self.X_test, self.y_test = self.X[self.test], y[self.test]
@@ -167,12 +179,15 @@ class _Bench:
         return votes.fit(self.X_train, self.y_train)
 
     def learn(self, place: str, geometry: str) -> None:
-        first, kernel, n_begun = place == "flat", self.task.model == "kernel", 0
+        first = place == "flat"
+        kernel = self.task.model == "kernel"
+        n_begun = 0
         step = f"Step {2 if first else 3} of 3: "
 
         def report(progress: Progress) -> None:
             nonlocal n_begun
-            name, K = progress.part.split(",")[0], progress.metric.curvature
+            name = progress.part.split(",")[0]
+            K = progress.metric.curvature
             accuracy = None
             with suppress(CayleyKleinError):  # an iterate may leave rows outside its domain
                 accuracy = self.vote(progress.metric).score(*self.watched)
@@ -200,7 +215,8 @@ class _Bench:
             self.tell(News({"state": step + wait, "share": "0.05" if first else "0.30"}))
         options = {"geometry": geometry, "random_state": PAGE_SEED, "callback": report}
         model = make_estimator(self.task, **options).fit(self.X_train, self.y_train)
-        summary, choice = _describe(model.metric_), model.selection_
+        summary = _describe(model.metric_)
+        choice = model.selection_
         trials = choice.trials if choice else ()
         summary += f". {explain_choice(choice)}" if trials else ""
         title = PANEL_NAMES["flat" if model.metric_.geometry == "flat" else place]
@@ -211,9 +227,11 @@ class _Bench:
         self.show(place, title, model, summary, trials)
 
     def show(self, place: str, title: str, model: Any, summary: str, trials: Any = ()) -> None:
-        rows, table = self.rows, self.task.table
+        rows = self.rows
+        table = self.task.table
         said = model.predict(self.X_test)
-        codes, true = table.codes_of(said), table.y[self.test]
+        codes = table.codes_of(said)
+        true = table.y[self.test]
         wrong = np.zeros(len(self.X), dtype=bool)
         wrong[self.test] = (codes != true) & (not table.is_regression)
         near, distances = self._neighbors(model, rows.drawn)
@@ -227,7 +245,8 @@ class _Bench:
             votes = ", ".join(f"{share:.0%} {PART_WORDS[name]}" for name, share in parts)
             votes = f"a sum of {votes}"
         else:
-            shares, k = model.metric_.feature_weights(self.X_train), int(model.n_neighbors_)
+            shares = model.metric_.feature_weights(self.X_train)
+            k = int(model.n_neighbors_)
             votes = f"{_state.plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
         weights = zip(table.columns, shares.tolist(), strict=True)
         counts = confusion_matrix(true, codes, labels=range(len(table.classes))).tolist()
@@ -236,8 +255,9 @@ class _Bench:
             "confusion": about,
             "weights": sorted(weights, key=lambda pair: -pair[1]),
             "trials": [[_in_words(t), t.n_neighbors or "–", [*t.scores.items()]] for t in trials],
-            "planes": planes, "curves": {} if table.is_regression else self._curves(model),
-        }  # fmt: skip
+            "planes": planes,
+            "curves": {} if table.is_regression else self._curves(model),
+        }
         good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         if table.is_regression:
             good = f"R² {model.score(self.X_test, self.y_test):.3f} on test rows"
@@ -253,7 +273,9 @@ class _Bench:
         n, sure, right = np.array(scores.calibration(chances, model.classes_, self.y_test)).T
         told = np.column_stack([sure, right])[n > 0] / n[n > 0, None]
         gap = np.abs(sure - right).sum() / n.sum()
-        curves, areas, grid = [], [], np.linspace(0, 1, 101)
+        curves = []
+        areas = []
+        grid = np.linspace(0, 1, 101)
         for name, chance in zip(model.classes_, chances.T, strict=True):
             is_one = self.y_test == name
             if is_one.any() and not is_one.all():
@@ -287,14 +309,16 @@ class _Bench:
 
     def _predict(self, model: Any, spots: Floats) -> Ints:
         X = self.rows.section.embed(spots.reshape(-1, 2))
-        inside, codes = _inside(model, X), np.full(len(X), -1, dtype=np.intp)
+        inside = _inside(model, X)
+        codes = np.full(len(X), -1, dtype=np.intp)
         if inside.any():
             codes[inside] = self.task.table.codes_of(model.predict(X[inside]))
         return codes.reshape(spots.shape[:-1])
 
     def _neighbors(self, model: Any, rows: Ints) -> tuple[Ints, Floats]:
         k = min(NEIGHBORS_SHOWN, len(self.train) - 1)
-        found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
+        found = np.full((len(rows), k), -1, dtype=np.intp)
+        far = np.full((len(rows), k), np.nan)
         inside = _inside(model, self.X[rows])
         if not inside.any():
             return found, far
@@ -307,7 +331,9 @@ class _Bench:
         return found, far
 
     def _on_the_plane(self, model: Any) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-        lines, planes, shown = [], [], self.rows.shown
+        lines = []
+        planes = []
+        shown = self.rows.shown
         pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
         for part, _ in () if _of_ranks(model) else combined.terms_of(model.metric_):
             with suppress(NotRepresentableError):  # it has no section on this plane

@@ -22,18 +22,23 @@ from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import class_look
 
 GEOMETRY_NAMES = {
-    "auto": "automatic, tried on held-out rows", "product": "product of spheres and flat space",
-    "elliptic": "elliptic, K > 0", "hyperbolic": "hyperbolic, K < 0",
-    "learned": "K learned from the data", "mixed": "mixed: elliptic + hyperbolic",
+    "auto": "automatic, tried on held-out rows",
+    "product": "product of spheres and flat space",
+    "elliptic": "elliptic, K > 0",
+    "hyperbolic": "hyperbolic, K < 0",
+    "learned": "K learned from the data",
+    "mixed": "mixed: elliptic + hyperbolic",
     "flat": "flat, K = 0",
-}  # fmt: skip
+}
 MODEL_NAMES = {"neighbors": "nearest rows vote", "kernel": "kernel machines"}
 NEIGHBOR_NAMES = {"auto": "automatic"} | {k: k for k in ("1", "3", "5", "7", "11", "15", "25")}
-UPLOAD, POINTS = "upload", "points"
+UPLOAD = "upload"
+POINTS = "points"
 OPTIONS = {"model": MODEL_NAMES, "geometry": GEOMETRY_NAMES, "neighbors": NEIGHBOR_NAMES}
 NOTHING_NEW: dict[str, Any] = {"pictures": {}, "steps": [], "model": None, "preview": None}
 LONGEST = 300.0  # seconds after which a fit is ended
-PREVIEW, MOST_PREDICTED = 5, 1000  # rows of a preview, and to predict at once
+PREVIEW = 5
+MOST_PREDICTED = 1000  # rows of a preview, and to predict at once
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class LearnState:
         if name in OPTIONS:
             as_choice(value[:SHOWN], name, tuple(OPTIONS[name]))
         elif name == "data":
-            as_choice(value[:SHOWN], name, (*loaders.BUNDLED, UPLOAD, POINTS))
+            as_choice(value[:SHOWN], name, (*loaders.SOURCES, UPLOAD, POINTS))
             changed |= {"target": "", "drop": ()}
         elif name == "drop":
             parts = [part for part in value.split(",") if part]
@@ -75,14 +80,18 @@ class LearnState:
 
     @classmethod
     def from_query(cls, query: str) -> Self:
-        state, parts = cls(), dict(parse_qsl(query, keep_blank_values=True))
+        state = cls()
+        parts = dict(parse_qsl(query, keep_blank_values=True))
         for name in filter(parts.__contains__, vars(state)):
             state = state.with_choice(name, parts[name])
         return state
 
 
 def learn_code(state: LearnState, table: PreparedTable) -> str:
-    source, rows, given, more = table.source, "problem.X", "", ""
+    source = table.source
+    rows = "problem.X"
+    given = ""
+    more = ""
     if source.kind == "bundled" and table.dropped:
         rows += f"[:, {[source.columns.index(name) for name in table.columns]}]"
     elif source.kind != "bundled":
@@ -93,7 +102,8 @@ def learn_code(state: LearnState, table: PreparedTable) -> str:
     labels = "problem.y" if table.is_regression else "problem.classes[problem.y]"
     kind = type(_fitting.make_estimator(state.task(table))).__name__
     votes = "" if state.neighbors == "auto" else f"n_neighbors={state.neighbors}, "
-    same, seed = "" if table.is_regression else "stratify=y, ", _fitting.PAGE_SEED
+    same = "" if table.is_regression else "stratify=y, "
+    seed = _fitting.PAGE_SEED
     return f"""\
 from cayleyklein.experiments import load_problem
 {more}problem = load_problem({source.name!r}{given})
@@ -124,7 +134,8 @@ class FitProcess:
     process: Any = None
 
     def __init__(self, work: Any, task: Any, slots: threading.Semaphore) -> None:
-        self._given, self._slots = (work, task), slots
+        self._given = (work, task)
+        self._slots = slots
 
     def poll(self) -> list[_fitting.News]:
         """Return the news since the last call; start the fit when its turn comes."""
@@ -134,7 +145,8 @@ class FitProcess:
             self.process, self._inbox = start_apart(_work, *self._given)
             self._begun = time.monotonic()
             return [_fitting.News({"state": "Fitting…"})]
-        alive, found = self.process.is_alive(), []
+        alive = self.process.is_alive()
+        found = []
         with suppress(EOFError, OSError):
             while self._inbox.poll():
                 found.append(self._inbox.recv())
@@ -188,7 +200,8 @@ def _processes() -> Any:
 
 class LearnSession:
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
-        self.slots, self.notes = slots, list[str]()
+        self.slots = slots
+        self.notes = list[str]()
         self.uploaded: TableSource | None = None
         self.fit: FitProcess | None = None
         self._lock = threading.RLock()
@@ -235,7 +248,8 @@ class LearnSession:
         if len(rows) > MOST_PREDICTED:
             raise InvalidInputError(f"{MOST_PREDICTED:,} rows at a time are the most.")
         encoder, model = self._predictor
-        X, numbers = encoder.transform(rows), self.table.is_regression
+        X = encoder.transform(rows)
+        numbers = self.table.is_regression
         told = [[f"{value:.4g}" if numbers else str(value) for value in model.predict(X)]]
         names = [*map(str, rows.columns), self.table.target[:SHOWN], *([] if numbers else ["sure"])]
         if not numbers:
@@ -258,7 +272,8 @@ class LearnSession:
         if state.drop and state.drop[-1] >= len(source.columns):
             raise InvalidInputError(f"There is no column number {state.drop[-1]}.")
         table = _tables.prepare(source, target, [source.columns[i] for i in state.drop])
-        self.state, self.table = replace(state, target=target), table
+        self.state = replace(state, target=target)
+        self.table = table
         self.uploaded = source if state.data == UPLOAD else self.uploaded
         self.rows = _fitting.RowPictures(table)
         self._clear()
@@ -272,15 +287,18 @@ class LearnSession:
         self.results |= dict.fromkeys(("weights", "trials", "planes"), ())
         self._predictor: Any = None
         self._predictions = None
-        table, codes = self.table, self.rows.y
+        table = self.table
+        codes = self.rows.y
         counts = enumerate(np.bincount(codes, minlength=len(table.classes)).tolist())
         preview = {
             "names": [name[:SHOWN] for name in table.source.columns],
             "rows": _cells(table.source.frame.head(PREVIEW)),
             "classes": [[table.classes[i][:SHOWN], n, *class_look(i)[:2]] for i, n in counts],
-            "target": table.target[:SHOWN], "labels": codes.tolist(), "test": self.rows.is_test,
+            "target": table.target[:SHOWN],
+            "labels": codes.tolist(),
+            "test": self.rows.is_test,
             "notes": [*table.source.notes, *table.problem.notes],
-        }  # fmt: skip
+        }
         pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
         self._once = NOTHING_NEW | {"pictures": pictures, "preview": preview}
 
@@ -289,7 +307,8 @@ class LearnSession:
             raise InvalidInputError("A fit is running; cancel it first.")
 
     def do_fit(self) -> None:
-        n, n_classes = len(self.table.labels), len(self.table.classes)
+        n = len(self.table.labels)
+        n_classes = len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes and not self.table.is_regression:
             said = f"{plural(n_test, 'test row')}, and each class needs one among them."
@@ -330,8 +349,10 @@ class LearnSession:
         return bool(told)
 
     def _answer(self) -> dict[str, Any]:
-        table, state, source = self.table, self.state, self.table.source
-        data = {name: name for name in loaders.BUNDLED}
+        table = self.table
+        state = self.state
+        source = self.table.source
+        data = {name: name for name in loaders.SOURCES}
         data |= {UPLOAD: self.uploaded.name[:SHOWN]} if self.uploaded else {}
         data |= {POINTS: "points of the plane"} if state.data == POINTS else {}
         options = OPTIONS | {"data": data, "target": {n: n[:SHOWN] for n in source.targets}}
@@ -340,11 +361,16 @@ class LearnSession:
         about = f"{plural(len(table.X), 'row')}, {kinds}"
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
-        once, self._once = self._once, NOTHING_NEW.copy()
+        once = self._once
+        self._once = NOTHING_NEW.copy()
         return once | {
-            "choices": vars(state), "columns": columns, "query": state.query, "notes": self.notes,
+            "choices": vars(state),
+            "columns": columns,
+            "query": state.query,
+            "notes": self.notes,
             "options": {name: list(names.items()) for name, names in options.items()},
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
-            "running": self.fit is not None, "results": self.results,
+            "running": self.fit is not None,
+            "results": self.results,
             "predictions": self._predictions,
-        }  # fmt: skip
+        }

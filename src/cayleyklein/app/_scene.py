@@ -17,9 +17,13 @@ from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_bound
 
 N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
-LINE_POINTS, GEODESIC_MARKS = 65, 9
-BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
-TILE_POINTS, LOWEST = 12, 1e-3  # along each side of a tile; height of a lift that is drawn
+LINE_POINTS = 65
+GEODESIC_MARKS = 9
+BALL_POINTS = 73
+FEWEST_BALL_POINTS = 25
+ALL_BALL_POINTS = 7300  # at most, at least, of all balls
+TILE_POINTS = 12
+LOWEST = 1e-3  # along each side of a tile; height of a lift that is drawn
 DASHED_TO = 20.0  # largest coordinate of the power diagram
 MOST_CIRCLES = 120  # points up to which the power diagram is drawn
 AROUND = 10  # points around a dragged one, times the order, that order k is drawn from
@@ -39,7 +43,8 @@ class Scene(NamedTuple):
 
 
 def handle_places(state: _state.PlaneState) -> Floats:
-    c, s = math.cos(math.radians(state.angle)), math.sin(math.radians(state.angle))
+    c = math.cos(math.radians(state.angle))
+    s = math.sin(math.radians(state.angle))
     return state.metric.points(np.array([[0.0, 0.0], [c, s], [-s, c]]))
 
 
@@ -59,16 +64,22 @@ class Drafter:
     """Draws a state. While a point is dragged, order k is drawn around this point only."""
 
     def __init__(self, state: _state.PlaneState, moving: int | None = None) -> None:
-        self.state, self.metric, self._moving = state, state.metric, moving
-        self.inside, self.labelled = state.inside, "regions" in state.shown
+        self.state = state
+        self.metric = state.metric
+        self._moving = moving
+        self.inside = state.inside
+        self.labelled = "regions" in state.shown
         self.tone: str = self.metric.geometry
 
     @cached_property
     def live(self) -> Ints:
         """The points that have a place in the geometry, each place once."""
-        rows, x = np.flatnonzero(self.inside), self.state.coordinates
+        rows = np.flatnonzero(self.inside)
+        x = self.state.coordinates
         _, first = np.unique(x[rows], axis=0, return_index=True)
-        rows, near, moving = rows[np.sort(first)], AROUND * self.state.order, self._moving
+        rows = rows[np.sort(first)]
+        near = AROUND * self.state.order
+        moving = self._moving
         if moving is None or near == AROUND or len(rows) <= near or not self.inside[moving]:
             return rows  # or order 1, which is quick
         far = np.asarray(self.metric.distance(x[rows], x[moving]))
@@ -114,7 +125,8 @@ class Drafter:
         if self.metric.domain is None:
             reach = FAR_OUT * np.linalg.norm(self.metric.inverse_factor, axis=1)
             window = np.stack([self.metric.center - reach, self.metric.center + reach])
-        x, labels = self.state.coordinates[self.live], self.state.labels[self.live]
+        x = self.state.coordinates[self.live]
+        labels = self.state.labels[self.live]
         return CayleyKleinVoronoi(x, self.metric, order=order, labels=labels, window=window)
 
     @cached_property
@@ -126,21 +138,27 @@ class Drafter:
 
     @property
     def notes(self) -> list[str]:
-        state, outside = self.state, int((~self.inside).sum())
-        away_from_klein = "klein" not in state.charts
-        what = "1 point lies" if outside == 1 else f"{outside} points lie"
-        order = f"{_state.plural(len(self.live), 'point')}: diagrams go up to order {self.order}."
-        told = {
-            f"{what} outside the conic and take no part in the geometry.": outside > 0,
-            order: self.order < state.order and bool(state.shown & {"cells", "regions", "lit"}),
-            "The half-plane is for K < 0; here it continues as the stereographic view.":
-                "half-plane" in state.charts and state.curvature >= 0,
-            "The circles of the power diagram are in Klein's view only.":
-                "power" in state.shown and away_from_klein,
-            "The conic has handles in Klein's view only; in others it stands still.":
-                "conic" in state.shown and away_from_klein,
-        }  # fmt: skip
-        return [note for note, applies in told.items() if applies]
+        state = self.state
+        outside = int((~self.inside).sum())
+        found = []
+        if outside:
+            what = "1 point lies" if outside == 1 else f"{outside} points lie"
+            found.append(f"{what} outside the conic and take no part in the geometry.")
+        if self.order < state.order and state.shown & {"cells", "regions", "lit"}:
+            points = _state.plural(len(self.live), "point")
+            found.append(f"{points}: diagrams go up to order {self.order}.")
+        if "half-plane" in state.charts and state.curvature >= 0:
+            found.append(
+                "The half-plane is for K < 0; here it continues as the stereographic view."
+            )
+        if "klein" not in state.charts:
+            if "power" in state.shown:
+                found.append("The circles of the power diagram are in Klein's view only.")
+            if "conic" in state.shown:
+                found.append(
+                    "The conic has handles in Klein's view only; in others it stands still."
+                )
+        return found
 
     def cross_ratio(self) -> str:
         if self.pair is None:
@@ -160,7 +178,8 @@ class Drafter:
         return page_view(self.metric, chart, self.state.turn, self.state.tilt)
 
     def scene(self, chart: str) -> Scene:
-        view, x = self.view(chart), self.state.coordinates
+        view = self.view(chart)
+        x = self.state.coordinates
         # in charts that end at the conic, the points outside it are drawn on it
         placed = x if chart == "klein" or not len(x) else outlines.inset(view.domain, x)
         canvas = Canvas(view)
@@ -168,7 +187,9 @@ class Drafter:
         self._draw_tiling(canvas)
         self._draw_lines(canvas)
         self.construction.draw(canvas)
-        points, away, handles = view.to_screen(placed), view.faces_away(placed), NOTHING
+        points = view.to_screen(placed)
+        away = view.faces_away(placed)
+        handles = NOTHING
         if "conic" in self.state.shown and chart == "klein":
             look: Any = {"edge": "soft", "edge_width": 2.0}
             handles = handle_places(self.state)
@@ -183,8 +204,10 @@ class Drafter:
     @cached_property
     def _cells(self) -> tuple[list[Any], list[Any]]:
         """Cells of a colour and an opacity, and edges of a width and an opacity."""
-        (cell, boundary), n = self.diagram._boundary, len(self.diagram.cell_generators)
-        shown, looks = self.state.shown, []
+        (cell, boundary) = self.diagram.boundary_pieces
+        n = len(self.diagram.cell_generators)
+        shown = self.state.shown
+        looks = []
         known = np.bincount(cell[~self._certain(boundary.starts)], minlength=n) == 0
         if shown & {"cells", "regions"}:
             # by the points themselves, so that a cell keeps its shade while others move
@@ -213,7 +236,9 @@ class Drafter:
         if not self.live.size or not self.state.shown & {"cells", "regions", "lit"}:
             return
         looks, lines = self._cells
-        cells = see_loops(canvas.view, sample_boundaries(canvas.view, *self.diagram._boundary))
+        cells = see_loops(
+            canvas.view, sample_boundaries(canvas.view, *self.diagram.boundary_pieces)
+        )
         for look in looks:
             canvas.areas(cells, *look)
         for edges, width, alpha in lines:
@@ -243,7 +268,8 @@ class Drafter:
         canvas.segments(*ends[:, once], self.tone, 1.2)
 
     def _draw_lines(self, canvas: Canvas) -> None:
-        shown, x = self.state.shown, self.state.coordinates
+        shown = self.state.shown
+        x = self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
             edges = self._delaunay
             canvas.segments(edges[:, 0], edges[:, 1], self.tone, 1.4, (5, 3))
@@ -284,11 +310,13 @@ class Drafter:
             ends = path[[-1, 0] if (path[-1] - path[0]) @ (q - p) > 0 else [0, -1]]
             ends = ends if self.state.curvature < 0 else NOTHING  # P, which is beyond q, and Q
             canvas.marks(ends, "ink", 5.0, marker="diamond")
-            places, names = np.stack([p, q, *ends]), ("p", "q", "P", "Q")[: 2 + len(ends)]
+            places = np.stack([p, q, *ends])
+            names = ("p", "q", "P", "Q")[: 2 + len(ends)]
             canvas.put(Shape("words", canvas.view.to_screen(places), "ink", text=names))
         if canvas.view.chart == "hyperboloid" and canvas.view.surface:
             # how the surface is projected from its centre to the plane (paper, figure 3)
-            view, x = canvas.view, np.stack([p, q])
+            view = canvas.view
+            x = np.stack([p, q])
             flat = view.on_tangent_plane(x)
             rays = np.stack([np.broadcast_to(view.apex, (2, 2)), flat, view.to_screen(x)], axis=1)
             canvas.put(Shape("line", chain(rays), "soft", 1.0, (2, 3)))

@@ -33,10 +33,12 @@ from cayleyklein.app._tables import MOST_BYTES
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import MARKERS, PALETTE, STRENGTHS
 
-LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
+LOOPBACK = "127.0.0.1"
+ANYWHERE = ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent
 MESSAGE_BYTES = 4 * MOST_BYTES  # largest message: an upload, whose characters may take several
-ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000  # largest address that is answered, and header
+ADDRESS_BYTES = 128_000
+HEADER_BYTES = 1_000_000  # largest address that is answered, and header
 LONGEST_ANSWER = 20.0  # seconds after which a command or an export is given up
 LONGEST_QUEUE = 120.0  # seconds after which an export is given up that waits for others
 POLL = 0.1  # seconds between two looks at a running fit
@@ -74,14 +76,20 @@ class Explorer:
             (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
         ]
         application = Application(
-            routes, default_handler_class=Guarded, explorer=self, compress_response=True,
-            template_path=str(HERE / "templates"), websocket_max_message_size=MESSAGE_BYTES,
+            routes,
+            default_handler_class=Guarded,
+            explorer=self,
+            compress_response=True,
+            template_path=str(HERE / "templates"),
+            websocket_max_message_size=MESSAGE_BYTES,
             log_function=lambda handler: None,
-        )  # fmt: skip
+        )
         self._server = HTTPServer(
-            application, max_header_size=HEADER_BYTES,
-            max_body_size=0, idle_connection_timeout=HALF_SENT,
-        )  # fmt: skip
+            application,
+            max_header_size=HEADER_BYTES,
+            max_body_size=0,
+            idle_connection_timeout=HALF_SENT,
+        )
         self._server.add_sockets([self._socket])
 
     async def stop(self) -> None:
@@ -149,7 +157,8 @@ def pack_message(answer: Any) -> bytes:
     def keep(value: Any) -> Any:
         if isinstance(value, np.generic):
             return value.item()
-        start, whole = len(arrays), value.dtype.kind in "iub"
+        start = len(arrays)
+        whole = value.dtype.kind in "iub"
         arrays.extend(np.ascontiguousarray(value, np.int8 if whole else np.float32).tobytes())
         arrays.extend(b"\0" * (-len(arrays) % 4))
         return {"$": "i" if whole else "f", "at": start, "n": int(value.size)}
@@ -198,10 +207,16 @@ class PageHandler(Guarded):
         facts = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS, "strengths": STRENGTHS}
         facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS} if page == "plane" else {}
         self.render(
-            f"{page}.html", page=page, version=__version__, ranges=RANGES, charts=CHART_NAMES,
-            tools=TOOLS, letters=LETTERS, most_bytes=MOST_BYTES,
+            f"{page}.html",
+            page=page,
+            version=__version__,
+            ranges=RANGES,
+            charts=CHART_NAMES,
+            tools=TOOLS,
+            letters=LETTERS,
+            most_bytes=MOST_BYTES,
             facts=json.dumps(facts).replace("<", "\\u003c"),
-        )  # fmt: skip
+        )
 
     head = get
 
@@ -243,7 +258,8 @@ class Socket(Guarded, WebSocketHandler):
         try:
             number, given = _read_message(message)
             if self.session is None:
-                query, given = str(given).lstrip("?"), []
+                query = str(given).lstrip("?")
+                given = []
                 if self.request.path == "/ws/plane":
                     self.session = PlaneSession(query)
                 else:

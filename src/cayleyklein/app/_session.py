@@ -72,7 +72,8 @@ class PlaneSession:
         self._pointer: tuple[str, list[Any]] | None = None
         self.verdict: tuple[bool, str] | None = None
         self.said: list[str] = []
-        self.tool, self.picked = "hand", list[str]()
+        self.tool = "hand"
+        self.picked = list[str]()
 
     def view(self, index: int = 0) -> _views.View:
         return self.drafter.view(self.state.charts[-1 if index else 0])
@@ -84,26 +85,37 @@ class PlaneSession:
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
-        before, self._pointer = self.state, None
+        before = self.state
+        self._pointer = None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
-            self.errors, self.said, self.verdict = [], [], None
+            self.errors = []
+            self.said = []
+            self.verdict = None
         self.errors += run_commands(self, commands)
         if self.state is not before and not self._pointer:
             self.do_leave()  # what was told is not so any more
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
-        state, drafter = self.state, self.drafter
+        state = self.state
+        drafter = self.drafter
         answer: dict[str, Any] = {
             "state": {name: getattr(state, name) for name in (*_state.RANGES, "chart", "second")},
-            "shown": sorted(state.shown), "query": state.query, "count": len(state.points),
-            "chosen": list(state.chosen), "geometry": state.metric.geometry,
+            "shown": sorted(state.shown),
+            "query": state.query,
+            "count": len(state.points),
+            "chosen": list(state.chosen),
+            "geometry": state.metric.geometry,
             "label": state.points[state.chosen[0]].label if state.points else 0,
             "cross": drafter.cross_ratio() if "cross" in state.shown else "",
-            "errors": self.errors, "notes": drafter.notes, "said": self.said,
-            "tool": self.tool_answer(), "objects": self.objects_answer(),
-            "tiling": state.tiling and state.tiling._asdict(), "verdict": self.verdict,
-        }  # fmt: skip
+            "errors": self.errors,
+            "notes": drafter.notes,
+            "said": self.said,
+            "tool": self.tool_answer(),
+            "objects": self.objects_answer(),
+            "tiling": state.tiling and state.tiling._asdict(),
+            "verdict": self.verdict,
+        }
         if self._drawn is not state:
             answer["pictures"] = [self._picture(chart) for chart in state.charts]
             self._drawn = state
@@ -114,15 +126,20 @@ class PlaneSession:
     def _picture(self, chart: str) -> dict[str, Any]:
         scene = self.drafter.scene(chart)
         return {
-            "chart": chart, "title": scene.view.title, "description": scene.description,
+            "chart": chart,
+            "title": scene.view.title,
+            "description": scene.description,
             "surface": chart in ("hemisphere", "hyperboloid"),
             "window": scene.view.window.ravel().tolist(),
             "shapes": [shape._asdict() for shape in scene.shapes],
-            "points": scene.points, "away": scene.away.astype(np.int8), "handles": scene.handles,
-        }  # fmt: skip
+            "points": scene.points,
+            "away": scene.away.astype(np.int8),
+            "handles": scene.handles,
+        }
 
     def tool_answer(self) -> dict[str, Any]:
-        needed, prompt = self._needed(), ""
+        needed = self._needed()
+        prompt = ""
         names = [f.name for f in self.state.objects if needed and f.fits(needed)]
         if needed:
             start = f" {', '.join(self.picked)}: then" if self.picked else ": choose"
@@ -151,7 +168,8 @@ class PlaneSession:
             self._put(first, self.state.coordinates[first], value)
 
     def do_add(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        points, looking = self.state.points, self.view(view)
+        points = self.state.points
+        looking = self.view(view)
         if math.isnan(x + y):
             spot = np.random.default_rng(len(points)).uniform(-0.6, 0.6, size=2)
             x, y = (looking.middle + looking.half_width * spot).tolist()
@@ -160,13 +178,15 @@ class PlaneSession:
         self.do_choose(len(points))
 
     def do_delete(self) -> None:
-        points, first = self.state.points, self.state.chosen[0]
+        points = self.state.points
+        first = self.state.chosen[0]
         gone = [f.name for f in self.state.objects if f.kind == "point" and f.value == first]
         objects, lost = _figures.without(self.state.objects, *gone)
         later = (f.kind == "point" and f.value > first for f in objects)
         objects = tuple(f._replace(value=f.value - n) for f, n in zip(objects, later, strict=True))
         kept = points[:first] + points[first + 1 :]
-        self.state, self.picked = replace(self.state, points=kept, objects=objects), []
+        self.state = replace(self.state, points=kept, objects=objects)
+        self.picked = []
         self._tell_lost(f"Point {first + 1}", lost)
 
     def do_scatter(self, n: int, seed: int) -> None:
@@ -192,7 +212,8 @@ class PlaneSession:
         place = self.view(view).from_screen([x, y], far_side=far)
         self._put(index, place, self.state.points[index].label)
         said, shapes = self._read(self.state.coordinates[index], f"point {index + 1}", index)
-        made, figures = self.drafter.construction, self.state.objects
+        made = self.drafter.construction
+        figures = self.state.objects
         names = {f.name for f in figures if f.kind == "point" and f.value == index}
         mine = [f for f in figures if names & set(f.parents) and f.kind not in _figures.POINT_KINDS]
         told = "; ".join(f"{f.name}: {made.measure(f)}" for f in mine[-2:])
@@ -208,7 +229,8 @@ class PlaneSession:
 
     def do_nudge(self, dx: float, dy: float) -> None:
         if self.state.points:
-            first, view = self.state.chosen[0], self.view()
+            first = self.state.chosen[0]
+            view = self.view()
             place = self.state.coordinates[first]
             x, y = (view.to_screen(place) + np.array([dx, dy]) * view.half_width).tolist()
             self.do_move(first, x, y, 0, bool(view.faces_away(place)))
@@ -227,11 +249,14 @@ class PlaneSession:
     def _put(self, index: int, place: Floats, label: int) -> None:
         # near the elliptic equator points are far away, and the page ends somewhere
         x, y = place * min(1.0, _state.LARGEST_COORDINATE / max(1.0, *np.abs(place)))
-        points, point = self.state.points, _state.rounded_point(x, y, label)
+        points = self.state.points
+        point = _state.rounded_point(x, y, label)
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 
     def do_hover(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        state, first, looking = self.state, self.state.chosen[0], self.view(view)
+        state = self.state
+        first = self.state.chosen[0]
+        looking = self.view(view)
         if not math.isnan(x + y):
             self._pointer = "Outside the geometry: no real distances here.", []
             if looking.holds([x, y]):
@@ -252,7 +277,8 @@ class PlaneSession:
         rows = rows[np.isfinite(distances[rows])]
         far = ", ".join(f"{distances[row]:.3f} to point {row + 1}" for row in rows)
         said = f"{name} = ({x[0]:.3f}, {x[1]:.3f})" + (f"; d = {far}" if far else "")
-        start, shapes = np.broadcast_to(x, (len(rows), 2)), []
+        start = np.broadcast_to(x, (len(rows), 2))
+        shapes = []
         for index in range(len(state.charts)):
             view = self.view(index)
             seen = see_path(view, sample_segments(view, start, state.coordinates[rows]))
@@ -275,7 +301,9 @@ class PlaneSession:
 
     def do_pick(self, x: float, y: float, view: int, reach: float) -> None:
         """Take what is at a place of the drawing for the tool, or a new point there."""
-        needed, looking, spot = self._needed(), self.view(view), np.array([x, y])
+        needed = self._needed()
+        looking = self.view(view)
+        spot = np.array([x, y])
         if not needed:
             return
         found = self.drafter.construction.nearest(spot, looking, abs(reach), needed)
@@ -306,7 +334,8 @@ class PlaneSession:
             if name in self.picked:
                 raise InvalidInputError(f"{name} is taken already; choose another.")
             self.picked.append(name)
-        picked, all_needed = self.picked, _figures.TOOLS[self.tool][1]
+        picked = self.picked
+        all_needed = _figures.TOOLS[self.tool][1]
         if len(picked) > 2 if ends else len(picked) == len(all_needed) and all_needed != "P*":
             self.picked = []
             radius = self.state.radius if self.tool == "ball" else 0.0
@@ -320,7 +349,8 @@ class PlaneSession:
         return self._construct(_figures.Figure("point", "", value=index))
 
     def _construct(self, figure: _figures.Figure) -> str:
-        figures, taken = self.state.objects, self.drafter.construction.by_name
+        figures = self.state.objects
+        taken = self.drafter.construction.by_name
         if len(figures) >= _figures.MOST_FIGURES:
             raise InvalidInputError(f"{_figures.MOST_FIGURES} objects are the most of a page.")
         name = "".join(figure.parents)[:12] if figure.kind == "polygon" else ""
@@ -333,7 +363,8 @@ class PlaneSession:
         return name
 
     def do_figure(self, name: str, part: str, value: str) -> None:
-        figures, found = self.state.objects, self.drafter.construction.by_name
+        figures = self.state.objects
+        found = self.drafter.construction.by_name
         if name not in found:
             raise InvalidInputError(f"There is no object {name[:20]!r}.")
         new: Any = value
@@ -355,7 +386,8 @@ class PlaneSession:
 
     def do_remove(self, name: str) -> None:
         objects, lost = _figures.without(self.state.objects, name)
-        self.state, self.picked = replace(self.state, objects=objects), []
+        self.state = replace(self.state, objects=objects)
+        self.picked = []
         self._tell_lost(name, lost[1:])
 
     def _tell_lost(self, name: str, lost: list[str]) -> None:

@@ -25,22 +25,39 @@ from cayleyklein.geometry import apply_collineation, constructions, lifts
 from cayleyklein.metrics import CurvedMetric
 
 CHART_NAMES = {
-    "klein": "Klein", "poincare": "Poincaré", "half-plane": "Half-plane",
-    "hemisphere": "Hemisphere", "hyperboloid": "Hyperboloid",
-}  # fmt: skip
+    "klein": "Klein",
+    "poincare": "Poincaré",
+    "half-plane": "Half-plane",
+    "hemisphere": "Hemisphere",
+    "hyperboloid": "Hyperboloid",
+}
 LAYERS = {  # and their names in a description
-    "cells": "Voronoi cells", "regions": "decision regions", "lit": "the cell of the chosen point",
-    "delaunay": "Delaunay triangulation", "geodesics": "geodesics", "bisector": "bisector",
-    "cross": "cross-ratio", "balls": "balls", "conic": "conic handles", "power": "power diagram",
-}  # fmt: skip
+    "cells": "Voronoi cells",
+    "regions": "decision regions",
+    "lit": "the cell of the chosen point",
+    "delaunay": "Delaunay triangulation",
+    "geodesics": "geodesics",
+    "bisector": "bisector",
+    "cross": "cross-ratio",
+    "balls": "balls",
+    "conic": "conic handles",
+    "power": "power diagram",
+}
 MOST_TILES = 1500
 MAX_POINTS = 2000
 LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
 RANGES = {  # lowest and highest value of every number; turn and tilt are of the camera
-    "curvature": (-1.0, 1.0), "radius": (0.02, 1.5), "center_x": (-4.0, 4.0),
-    "center_y": (-4.0, 4.0), "major": (0.1, 6.0), "minor": (0.1, 6.0), "angle": (-90.0, 90.0),
-    "turn": (-180.0, 180.0), "tilt": (5.0, 90.0), "order": (1, 5),
-}  # fmt: skip
+    "curvature": (-1.0, 1.0),
+    "radius": (0.02, 1.5),
+    "center_x": (-4.0, 4.0),
+    "center_y": (-4.0, 4.0),
+    "major": (0.1, 6.0),
+    "minor": (0.1, 6.0),
+    "angle": (-90.0, 90.0),
+    "turn": (-180.0, 180.0),
+    "tilt": (5.0, 90.0),
+    "order": (1, 5),
+}
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
 DECIMALS = 6  # decimals of numbers in an address: what is moved stays congruent, as far as it shows
 CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
@@ -93,7 +110,9 @@ class Tiling(NamedTuple):
         K = self.curvature
         flat = self.edge / 2 / math.tan(math.pi / self.p)
         apothem = self._length(self.q, self.p) / math.sqrt(abs(K)) if K else flat
-        k, c, s = math.sqrt(abs(K)), float(lifts.cosine(apothem, K)), float(lifts.sine(apothem, K))
+        k = math.sqrt(abs(K))
+        c = float(lifts.cosine(apothem, K))
+        s = float(lifts.sine(apothem, K))
         turn = 2 * math.pi * np.arange(self.p) / self.p
         u = np.stack([np.cos(turn), np.sin(turn)], axis=1)
         # reflections I - 2 N lᵀ in the edges, l = (c u, -s), N = (c u, -K s)
@@ -129,7 +148,8 @@ class Tiling(NamedTuple):
 
     def moved(self, metric: CurvedMetric, move: Floats) -> "Tiling":
         """Return the tiling after an isometry: its centre, and how far it is turned there."""
-        whole, step = move @ self._place(metric), metric.points(np.array([0.1, 0.0]))
+        whole = move @ self._place(metric)
+        step = metric.points(np.array([0.1, 0.0]))
         at, ahead = apply_collineation(whole, np.stack([metric.center, step]))
         back = apply_collineation(metric.transvection(at, metric.center), ahead)
         angle = constructions.turn_between(metric.center, step, np.asarray(back), metric)
@@ -235,7 +255,8 @@ class PlaneState:
         return replace(self, **values)
 
     def moved(self, move: Floats) -> Self:
-        x, inside = self.coordinates.copy(), self.inside
+        x = self.coordinates.copy()
+        inside = self.inside
         lifted = np.column_stack([x, np.ones(len(x))]) @ move.T
         beyond = inside & (lifted[:, 2] * LARGEST_COORDINATE < np.abs(lifted[:, :2]).max(axis=1))
         if beyond.any():
@@ -249,7 +270,8 @@ class PlaneState:
     @classmethod
     def of_metric(cls, metric: CurvedMetric, **values: Any) -> Self:
         lengths, axes = np.linalg.eigh(metric.matrix)
-        (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
+        (major, minor) = 1 / np.sqrt(lengths)
+        (x, y) = axes[:, 0]
         angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
         numbers = (round(float(v), 10) for v in (*metric.center, major, minor, angle))
         conic: dict[str, Any] = dict(zip(CONIC, numbers, strict=True))
@@ -262,8 +284,10 @@ class PlaneState:
         (Σ/c, cK) have the same geometry for c > 0; c is such that K and axes are in their ranges.
         """
         low, high = rows.min(axis=0), rows.max(axis=0)
-        middle, size = (low + high) / 2, np.where(high > low, high - low, 2.4) / 2.4
-        factor, K = metric.factor * size, 0.0
+        middle = (low + high) / 2
+        size = np.where(high > low, high - low, 2.4) / 2.4
+        factor = metric.factor * size
+        K = 0.0
         c = abs(float(np.linalg.det(factor)))
         if metric.curvature:
             bent = abs(metric.curvature)
@@ -320,7 +344,8 @@ def rounded_point(x: float, y: float, label: float) -> Generator:
 
 def scatter(n: int, seed: int) -> tuple[Generator, ...]:
     # the golden angle spreads points evenly, and the noise takes the pattern away
-    rng, rows = np.random.default_rng(seed), np.arange(n) + 0.5
+    rng = np.random.default_rng(seed)
+    rows = np.arange(n) + 0.5
     radius = 0.86 * np.sqrt(rows / n)
     turn = rows * math.pi * (3 - math.sqrt(5)) + rng.uniform(0, 2 * math.pi)
     spot = np.stack([radius * np.cos(turn), 0.8 * radius * np.sin(turn)], axis=1)

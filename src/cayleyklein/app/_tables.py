@@ -19,10 +19,13 @@ from cayleyklein.tables import TableEncoder, read_table
 from cayleyklein.tables.targets import TargetColumn
 
 MOST_BYTES = 5_000_000
-TABLE_ROWS, TABLE_COLUMNS, MOST_CLASSES = 20_000, 100, len(LETTERS)
+TABLE_ROWS = 20_000
+TABLE_COLUMNS = 100
+MOST_CLASSES = len(LETTERS)
 TARGET_NAMES = ("class", "label", "target", "species", "y")  # at first; or else the last column
 LARGEST_CELL = 1e100  # largest size of a number; the squares of larger ones may overflow
-SHOWN, MOST_NAME = 40, 255  # characters of a name or a cell that are shown, and of a file's name
+SHOWN = 40
+MOST_NAME = 255  # characters of a name or a cell that are shown, and of a file's name
 N_RANGES = 5  # ranges of a target of numbers that pictures tell apart
 
 
@@ -86,7 +89,8 @@ def points_source(points: str) -> TableSource:
 
 
 def read_source(content: bytes, name: str) -> TableSource:
-    full_name, name = name[:MOST_NAME], name[:SHOWN]
+    full_name = name[:MOST_NAME]
+    name = name[:SHOWN]
     if len(content) > MOST_BYTES:
         raise InvalidInputError(f"{name} is larger than {MOST_BYTES:,} bytes, the most read here.")
     cells = _first_cells(content)  # names, if they are not all numbers, but for a class
@@ -112,10 +116,13 @@ def _read(content: bytes, name: str, header: bool, **options: Any) -> tuple[Any,
 
 
 def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> PreparedTable:
-    name, dropped = source.name[:SHOWN], [c for c in drop if c != target]
-    frame, task = source.frame, "class"
+    name = source.name[:SHOWN]
+    dropped = [c for c in drop if c != target]
+    frame = source.frame
+    task = "class"
     if source.kind == "upload":
-        frame, task = _read(source.content, name, source.header, text=[target])[0], "auto"
+        frame = _read(source.content, name, source.header, text=[target])[0]
+        task = "auto"
     if len(frame.columns) <= 1 + len(dropped):
         raise InvalidInputError("No column is left to learn from; choose two or more.")
     with warnings.catch_warnings():  # the notes say what was guessed
@@ -123,13 +130,15 @@ def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> Prepa
         column = TargetColumn.find(frame, target, task)
         made = problems.table_problem(frame, name, column, dropped)
         encoder = TableEncoder().fit(made.X)
-    X, edges = encoder.transform(made.X), None
+    X = encoder.transform(made.X)
+    edges = None
     if X.shape[1] < 2:
         said = f" ({' '.join(made.notes)})" if made.notes else ""
         raise InvalidInputError(f"{name} has one column that can be used{said}; two are needed.")
     if np.abs(X).max() > LARGEST_CELL:
         raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST_CELL:g}; rescale them.")
-    labels, columns = made.y, tuple(map(str, encoder.get_feature_names_out()))
+    labels = made.y
+    columns = tuple(map(str, encoder.get_feature_names_out()))
     if made.task == "number":
         edges = np.unique(np.quantile(made.y, np.arange(1, N_RANGES) / N_RANGES))
         ends = [f"{edge:.4g}" for edge in edges]

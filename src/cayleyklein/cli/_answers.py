@@ -17,7 +17,8 @@ from cayleyklein.exceptions import InvalidInputError
 TRUTH_HELP = "The column of true classes or numbers."
 EXPLAIN_HELP = "Say why: columns and fitted rows for and against, or those that voted."
 INTERVAL_HELP = "Add the ends of 95 % intervals of numbers, where the model has them."
-EXPLAINED, MOST_REASONS = 5, 50  # columns and rows that --explain names; rows in JSON
+EXPLAINED = 5
+MOST_REASONS = 50  # columns and rows that --explain names; rows in JSON
 MOST_GAPS = 20  # columns whose missing cells are noted one by one
 WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
 OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -31,12 +32,14 @@ OUTPUT_ENDINGS = (*OUTPUT_DELIMITERS, ".jsonl", ".xlsx", ".parquet")
     reads=True,
 )
 def predict(
-    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
+    console: Console,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
     output: _console.RowsOption = None,
     proba: Annotated[bool, Option("--proba", help="Add the shares of the votes.")] = False,
     interval: Annotated[bool, Option("--interval", help=INTERVAL_HELP)] = False,
     explain: Annotated[bool, Option("--explain", help=EXPLAIN_HELP)] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Predict the class or the number of each row of a table.
 
     Columns are found by their names, in any order; other columns are ignored, with a note. The
@@ -72,34 +75,46 @@ def reasons_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
     """
     from cayleyklein.columns.cells import as_words
 
-    names = [column.name for column in fitted.encoder_._used()]
-    cells, lines = piece[names].apply(as_words).to_numpy(dtype=object, copy=True), []
-    cells[fitted.encoder_._is_missing(piece)] = None
+    names = [column.name for column in fitted.encoder_.used_columns]
+    cells = piece[names].apply(as_words).to_numpy(dtype=object, copy=True)
+    lines = []
+    cells[fitted.encoder_.is_missing(piece)] = None
     n_columns, n_rows = (len(names), MOST_REASONS) if whole else (EXPLAINED, EXPLAINED)
     for at, (row, why) in enumerate(zip(piece.index + 1, fitted.explain(piece), strict=True)):
-        shares, effects = why.columns, getattr(why, "effects", None)
+        shares = why.columns
+        effects = getattr(why, "effects", None)
         if effects is None:
-            shares, effects = why.votes @ why.columns, why.votes
+            shares = why.votes @ why.columns
+            effects = why.votes
         columns = list(zip(names, cells[at], shares.tolist(), strict=True))
         columns.sort(key=lambda column: -abs(column[2]))
-        numbers, labels = map(str, why.rows + 1), map(str, why.labels)
+        numbers = map(str, why.rows + 1)
+        labels = map(str, why.labels)
         rows = zip(numbers, labels, effects.tolist(), strict=True)
         said = [("column", *one) for one in columns[:n_columns]]
         said += [("row", *one) for one in itertools.islice(rows, n_rows)]
         for kind, name, value, effect in said:
-            lines.append({
-                "row": row, "prediction": why.prediction, "because": kind, "name": name,
-                "value": value, "effect": effect if whole else float(f"{effect:.4g}"),
-            })  # fmt: skip
+            lines.append(
+                {
+                    "row": row,
+                    "prediction": why.prediction,
+                    "because": kind,
+                    "name": name,
+                    "value": value,
+                    "effect": effect if whole else float(f"{effect:.4g}"),
+                }
+            )
     return lines
 
 
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
 def neighbors(
-    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
+    console: Console,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
     k: Annotated[int, Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
     output: _console.RowsOption = None,
-) -> None:  # fmt: skip
+) -> None:
     """List the nearest fitted rows of each row of a table, in the learned metric.
 
     Rows are counted from 1, in both tables.
@@ -107,7 +122,8 @@ def neighbors(
     import numpy as np
 
     def answers(fitted: Any, piece: Any) -> dict[str, Any]:
-        known, (distances, nearest) = fitted.targets_, fitted.kneighbors(piece, k)
+        known = fitted.targets_
+        (distances, nearest) = fitted.kneighbors(piece, k)
         return {
             "row": np.repeat(piece.index + 1, k),
             "rank": np.tile(np.arange(1, k + 1), len(piece)),
@@ -120,9 +136,13 @@ def neighbors(
 
 
 def answer(
-    console: Console, answers: Callable[[Any, Any], Any], name: str, model: Path,
-    table: Path, output: Path | None,
-) -> None:  # fmt: skip
+    console: Console,
+    answers: Callable[[Any, Any], Any],
+    name: str,
+    model: Path,
+    table: Path,
+    output: Path | None,
+) -> None:
     import pandas as pd
 
     from cayleyklein.tables import load_model
@@ -143,7 +163,8 @@ def answer(
 
 def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> Iterator[Any]:
     """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
-    unseen, missing = Counter[str](), Counter[str]()
+    unseen = Counter[str]()
+    missing = Counter[str]()
     known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
     ignored: list[str] = []
     for piece in console.pieces(table):
@@ -177,7 +198,9 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     from cayleyklein._validation import require
     from cayleyklein.tables import atomic
 
-    ending, n_rows, writer = ".csv" if path is None else path.suffix.lower(), 0, None
+    ending = ".csv" if path is None else path.suffix.lower()
+    n_rows = 0
+    writer = None
     if ending not in OUTPUT_ENDINGS:
         raise InvalidInputError(f"{path} should end in {', '.join(OUTPUT_ENDINGS)}.")
     if ending == ".xlsx":
@@ -187,7 +210,8 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
         file: Any = sys.stdout if path is None else stack.enter_context(atomic.writing(path))
         for frame in frames:
             if ending == ".parquet":
-                arrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
+                arrow = require("pyarrow", "cli")
+                parquet = require("pyarrow.parquet", "cli")
                 rows = arrow.Table.from_pandas(frame, preserve_index=False)
                 if writer is None:
                     writer = stack.enter_context(parquet.ParquetWriter(file, rows.schema))
@@ -209,13 +233,15 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     reads=True,
 )
 def evaluate(
-    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
+    console: Console,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
     target: Annotated[
         str | None,
         Option("-t", "--target", metavar="COLUMN", help=TRUTH_HELP, show_default="that of `fit`"),
     ] = None,
     picture: _console.PictureOption = None,
-) -> None:  # fmt: skip
+) -> None:
     """Measure how well a model predicts the known classes or numbers of a table.
 
     Of classes: accuracy, balanced accuracy (the mean recall of the classes), log loss, the
@@ -232,14 +258,19 @@ def evaluate(
 
     _console.check_picture(picture, table, model)
     fitted: Any = load_model(model)
-    column, what = target or getattr(fitted, "target_", None), fitted.task
+    column = target or getattr(fitted, "target_", None)
+    what = fitted.task
     if column is None:
         raise InvalidInputError("The model does not say which column to predict; give --target.")
     if any(c.name == column and c.kind != "unused" for c in fitted.encoder_.columns_):
         said = f"Column {column!r} is one that the model predicts from"
         raise InvalidInputError(f"{said}; it predicts {getattr(fitted, 'target_', 'another')!r}.")
-    known, predicted, n_without, n_fitted = [], [], 0, 0
-    total_loss, groups = 0.0, np.zeros((1, 3))
+    known = []
+    predicted = []
+    n_without = 0
+    n_fitted = 0
+    total_loss = 0.0
+    groups = np.zeros((1, 3))
     cells = {"cells": fitted.target_cells_} if hasattr(fitted, "target_cells_") else {}
     reader = targets.TargetColumn(column, what, **cells)
     for piece in pieces_of(console, fitted, table, column):
@@ -247,7 +278,7 @@ def evaluate(
         n_without += dropped
         if len(rows):
             known.append(truth)
-            n_fitted += fitted._n_seen(rows)
+            n_fitted += fitted.count_seen(rows)
             if what == "number":
                 predicted.append(fitted.predict(rows))
                 continue
@@ -258,7 +289,8 @@ def evaluate(
     console.left_out(n_without, f"without a {what} in {column!r}")
     if not known:
         raise InvalidInputError(f"No row of {table} has a {what} in {column!r}.")
-    truth, found = np.concatenate(known), np.concatenate(predicted)
+    truth = np.concatenate(known)
+    found = np.concatenate(predicted)
     if n_fitted:
         console.note(
             f"{n_fitted:,} of {counted(len(truth), 'row')} have the same values as rows that the "
@@ -286,7 +318,8 @@ def evaluate(
 
 
 def number_text(values: dict[str, Any]) -> str:
-    names, both = {"r2": "R²", "rmse": "RMSE", "mae": "MAE"}, (values, values["mean"])
+    names = {"r2": "R²", "rmse": "RMSE", "mae": "MAE"}
+    both = (values, values["mean"])
     rows = [[name, *(f"{one[key]:.6g}" for one in both)] for key, name in names.items()]
     table = columns_of_text(rows, columns=["", "model", "mean of fitted rows"])
     return f"{counted(values['rows'], 'row')}\n{table}"
@@ -325,15 +358,20 @@ def score_classes(truth: Any, found: Any) -> dict[str, Any]:
 
 
 def scores_text(values: dict[str, Any]) -> str:
-    n, accuracy, names = values["rows"], values["accuracy"], [c["name"] for c in values["classes"]]
+    n = values["rows"]
+    accuracy = values["accuracy"]
+    names = [c["name"] for c in values["classes"]]
     error = (accuracy * (1 - accuracy) / n) ** 0.5
-    rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]
-    matrix = columns_of_text(rows, columns=["true \\ predicted", *names])
-    return "\n".join([
-        f"accuracy           {accuracy:.4f} ± {error:.4f} (standard error, {counted(n, 'row')})",
+    how_sure = f"{error:.4f} (standard error, {counted(n, 'row')})"
+    lines = [
+        f"accuracy           {accuracy:.4f} ± {how_sure}",
         f"balanced accuracy  {values['balanced_accuracy']:.4f}",
         f"log loss           {values['log_loss']:.4f}",
         f"\n{columns_of_text(values['classes'])}",
-        *([f"\n{matrix}"] if len(names) <= WIDEST_MATRIX else []),
-        f"\n{columns_of_text(values['calibration'])}",
-    ])  # fmt: skip
+    ]
+    if len(names) <= WIDEST_MATRIX:
+        rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]
+        matrix = columns_of_text(rows, columns=["true \\ predicted", *names])
+        lines.append(f"\n{matrix}")
+    lines.append(f"\n{columns_of_text(values['calibration'])}")
+    return "\n".join(lines)

@@ -68,7 +68,10 @@ COMMANDS = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 
-FAILED, MISUSED, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+FAILED = 1
+MISUSED = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 # Typer has its own copy of click or uses the installed one, depending on its version.
 UsageError: Any = typer.BadParameter.__bases__[0]

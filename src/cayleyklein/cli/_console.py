@@ -67,7 +67,8 @@ class Console:
 
     def lines_of_progress(self, title: str) -> Callable[..., None]:
         """Return a function that says now and then how far the work is, and how long it takes."""
-        start, due = time.monotonic(), FIRST_LINE
+        start = time.monotonic()
+        due = FIRST_LINE
         before: int | None = None
 
         def show(done: int, total: int | None, *_: Any) -> None:
@@ -75,14 +76,16 @@ class Console:
             passed = time.monotonic() - start
             before = done if before is None else before  # what an earlier run has finished
             if total and passed >= due and total / FIRST_SHARE <= done - before < total - before:
-                due, left = passed + NEXT_LINE, passed * (total - done) / (done - before)
+                due = passed + NEXT_LINE
+                left = passed * (total - done) / (done - before)
                 about = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
                 self.say(f"{title}: {done:,} of {total:,}, about {about} left")
 
         return show
 
 
-FIRST_LINE, NEXT_LINE = 5.0, 30.0  # seconds before the first line of progress, and between lines
+FIRST_LINE = 5.0
+NEXT_LINE = 30.0  # seconds before the first line of progress, and between lines
 FIRST_SHARE = 20  # times the work that is done when the first line says how long the rest will take
 CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
 
@@ -157,16 +160,22 @@ def save_figure(figure: Any, output: Path) -> None:
 
 
 def _option(name: str, kind: Any, default: Any, *flags: str, **about: Any) -> inspect.Parameter:
-    annotation, how = Annotated[kind, typer.Option(*flags, **about)], inspect.Parameter.KEYWORD_ONLY
+    annotation = Annotated[kind, typer.Option(*flags, **about)]
+    how = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, how, default=default, annotation=annotation)
 
 
 READING = [
     _option("encoding", str | None, None, help="Encoding, such as cp1252.", show_default="utf-8"),
-    _option("delimiter", str | None, None, help="Character between cells.",
-            show_default="by the first line"),
+    _option(
+        "delimiter",
+        str | None,
+        None,
+        help="Character between cells.",
+        show_default="by the first line",
+    ),
     _option("skip_rows", int, 0, help="Lines above the names of the columns.", min=0),
-]  # fmt: skip
+]
 COMMON = [
     _option("quiet", bool, False, "-q", "--quiet", help="Print only results and errors."),
     _option("verbose", bool, False, "-v", "--verbose", help="Print more remarks."),

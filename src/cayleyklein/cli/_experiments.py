@@ -40,7 +40,8 @@ def compare_data(
     target: Annotated[
         str | None, Option("-t", "--target", metavar="COLUMN", help="What to predict, in files.")
     ] = None,
-    task: _console.TaskOption = "auto", drop: _console.DropOption = None,
+    task: _console.TaskOption = "auto",
+    drop: _console.DropOption = None,
     neighbors: Annotated[
         int | None, Option("-k", "--neighbors", help=VOTES_HELP, show_default="the method's")
     ] = None,
@@ -51,7 +52,7 @@ def compare_data(
         Path, Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),
     report: Annotated[bool, Option(help="Whether to write the report.")] = True,
-) -> None:  # fmt: skip
+) -> None:
     """Compare our default with other methods, on bundled data or on your own tables.
 
     Methods: kernel machines (the default of `fit`), neighbours, each geometry, k-NN on standardised
@@ -76,10 +77,19 @@ def compare_data(
     chosen: dict[str, Any] = {"data": data} if data else {}
     with console.progress("comparing") as show:
         found = experiments.compare(
-            **chosen, **console.reading, target=target, task=task, drop=drop or [],
-            n_neighbors=neighbors, n_splits=splits, test_size=test_size, n_jobs=jobs, progress=show,
-        )  # fmt: skip
-    path, end = None, f"{STAR_LEGEND}\n"
+            **chosen,
+            **console.reading,
+            target=target,
+            task=task,
+            drop=drop or [],
+            n_neighbors=neighbors,
+            n_splits=splits,
+            test_size=test_size,
+            n_jobs=jobs,
+            progress=show,
+        )
+    path = None
+    end = f"{STAR_LEGEND}\n"
     if report:
         console.say("drawing the report")
         path = str(found.write_report(output).resolve())
@@ -200,7 +210,8 @@ def datasets(console: _console.Console) -> None:
     """
     from cayleyklein.experiments import problems
 
-    keys, every = ["name", "rows", "columns", "classes", "source"], problems.PROBLEMS
+    keys = ["name", "rows", "columns", "classes", "source"]
+    every = problems.PROBLEMS
     sizes = [
         (p.name, *p.X.shape, len(p.classes), p.source) for p in map(problems.load_problem, every)
     ]

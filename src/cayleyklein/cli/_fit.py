@@ -31,7 +31,8 @@ GeometryChoice = Literal["auto", "product", "flat", "elliptic", "hyperbolic", "l
     reads=True,
 )
 def fit(
-    console: Console, table: _console.TableArgument,
+    console: Console,
+    table: _console.TableArgument,
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="What to predict.")],
     output: Annotated[Path, Option("-o", "--output", metavar="MODEL", help="The file to write.")],
     task: _console.TaskOption = "auto",
@@ -51,7 +52,7 @@ def fit(
     jobs: Annotated[
         int | None, Option("-j", "--jobs", help="Threads; -1 for all cores.", callback=not_zero)
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Learn to predict a column of a table from the others, and save the model.
 
     The target is a class or a number (--task). Columns may hold numbers with thousands separators
@@ -72,7 +73,8 @@ def fit(
     by_column = [text.rsplit("=", maxsplit=1) for text in kinds or ()]
     rows = pd.concat(list(console.pieces(table)))
     predicted = targets.TargetColumn.find(rows, target, task)
-    what, (rows, answers, n_without) = predicted.task, predicted.split(rows)
+    what = predicted.task
+    (rows, answers, n_without) = predicted.split(rows)
     console.left_out(n_without, f"without a {what} in {target!r}")
     if predicted.cells.guess:
         console.note(f"{target}: {predicted.cells.guess}")
@@ -85,22 +87,30 @@ def fit(
     with console.progress("learning") as show:
         kind: Any = tables.TableClassifier if what == "class" else tables.TableRegressor
         fitted = kind(
-            neighbors or "auto", model=model, geometry=geometry,
-            subsample=subsample or "auto", kinds=dict(by_column), drop=drop or [],
-            random_state=seed, n_jobs=jobs,
+            neighbors or "auto",
+            model=model,
+            geometry=geometry,
+            subsample=subsample or "auto",
+            kinds=dict(by_column),
+            drop=drop or [],
+            random_state=seed,
+            n_jobs=jobs,
             callback=lambda progress: show(progress.iteration, None),
-        )  # fmt: skip
+        )
         with warnings.catch_warnings():  # the report on the columns has them
             warnings.filterwarnings("ignore", message="Column ['\"]|Classes \\[")
             fitted.fit(rows, answers)
     del rows, answers  # the model has its own, and saving needs memory
-    fitted.target_, fitted.target_cells_ = target, predicted.cells
+    fitted.target_ = target
+    fitted.target_cells_ = predicted.cells
     tables.save_model(fitted, output)
     report(console, fitted, output)
 
 
 def report(console: Console, model: Any, output: Path) -> None:
-    columns, learned, n_rows = model.encoder_.columns_, model.learned_, len(model.row_numbers_)
+    columns = model.encoder_.columns_
+    learned = model.learned_
+    n_rows = len(model.row_numbers_)
     n_plain = sum(column.is_plain for column in columns)
     brief = n_plain > MOST_PLAIN and not console.verbose
     noted = [column for column in columns if column.kind == "unused" or column.cells.guess]
@@ -184,11 +194,14 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     from cayleyklein.tables import load_model
 
     fitted = load_model(model)
-    learned, columns, values = fitted.learned_, fitted.encoder_.columns_, facts_of(fitted, model)
+    learned = fitted.learned_
+    columns = fitted.encoder_.columns_
+    values = facts_of(fitted, model)
     weights = values["feature_weights"]
     largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
     more = ", …" if len(weights) > MOST_WEIGHTS else ""
-    by, machine = counted(values["rows"], "row"), fitted.estimator_
+    by = counted(values["rows"], "row")
+    machine = fitted.estimator_
     if fitted.is_kernel:
         parts = (f"{name} {weight:.2f}" for name, weight in machine.part_weights_.items())
         by = f"kernel machines and votes of {by}: {', '.join(parts)}"
@@ -216,7 +229,8 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     reads=True,
 )
 def curvature(
-    console: Console, table: _console.TableArgument,
+    console: Console,
+    table: _console.TableArgument,
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="Labels or numbers.")],
     task: _console.TaskOption = "auto",
     shape: Annotated[
@@ -224,9 +238,10 @@ def curvature(
         Option(help="Columns: as they fit best, equally wide, or with scales found for every K."),
     ] = "auto",
     rows: Annotated[int, Option(min=2, help="Most rows, drawn at random.")] = 1000,
-    drop: _console.DropOption = None, picture: _console.PictureOption = None,
+    drop: _console.DropOption = None,
+    picture: _console.PictureOption = None,
     seed: _console.SeedOption = 0,
-) -> None:  # fmt: skip
+) -> None:
     """Say whether the rows of a table are curved, as the target sees them.
 
     Curved means that no flat model predicts the target as well. Columns are encoded as by `fit`,

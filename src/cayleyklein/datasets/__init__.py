@@ -4,6 +4,12 @@ from cayleyklein.datasets._generators import make_elliptic_blobs, make_hyperboli
 from cayleyklein.datasets.loaders import load_balance, load_pima, load_sonar, load_vowel, load_wine
 
 __all__ = [
-    "load_balance", "load_pima", "load_sonar", "load_vowel", "load_wine", "make_elliptic_blobs",
-    "make_hyperbolic_tree", "make_mixed",
-]  # fmt: skip
+    "load_balance",
+    "load_pima",
+    "load_sonar",
+    "load_vowel",
+    "load_wine",
+    "make_elliptic_blobs",
+    "make_hyperbolic_tree",
+    "make_mixed",
+]

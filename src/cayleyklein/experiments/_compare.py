@@ -117,8 +117,11 @@ class Comparison:
             f"Prediction by kernel machines and by nearest neighbours{votes} in learned metrics, "
             f"and by other methods, over {self.n_splits} random splits with "
             f"{100 * self.test_size:.3g} % of the rows for testing.",
-            sections, report.HOW_TO_READ, self.provenance, self.to_python(),
-        )  # fmt: skip
+            sections,
+            report.HOW_TO_READ,
+            self.provenance,
+            self.to_python(),
+        )
 
     def write_report(self, path: str | Path) -> Path:
         """Write the report, and make its folder; an error leaves the old file."""
@@ -129,10 +132,15 @@ class Comparison:
 
 def compare(
     data: str | Path | Problem | Iterable[str | Path | Problem] = ("wine", "balance", "vowel"),
-    *, methods: Sequence[str] = COMPARED, n_neighbors: int | None = None, n_splits: int = 5,
-    test_size: float = 0.2, n_jobs: int | None = None, progress: ProgressCallback | None = None,
+    *,
+    methods: Sequence[str] = COMPARED,
+    n_neighbors: int | None = None,
+    n_splits: int = 5,
+    test_size: float = 0.2,
+    n_jobs: int | None = None,
+    progress: ProgressCallback | None = None,
     **table: Any,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Compare our default, every geometry and other methods on the same splits.
 
     Parameters
@@ -183,5 +191,6 @@ def compare(
         (name, m) for name, p in problems.items() for m in chosen if p.task in METHODS[m].tasks
     ]
     outcomes = run_cells([Cell(*pair, k) for pair in pairs], problems, splits, n_jobs, progress)
-    results, used = summarize(outcomes), tuple(problems.values())
+    results = summarize(outcomes)
+    used = tuple(problems.values())
     return Comparison(used, results, k, int(n_splits), test_size, provenance())

@@ -67,7 +67,8 @@ def curvature_of(problem: problems.Problem) -> CurvatureEstimate | None:
     """Return the curvature of standardised columns; None where it cannot be estimated."""
     X = StandardScaler().fit_transform(encoded(problem)[1])
     y = problem.classes[problem.y] if problem.task == "class" else problem.y.astype(float)
-    X, most = X[:, X.any(axis=0)], ROWS_FOR_CURVATURE
+    X = X[:, X.any(axis=0)]
+    most = ROWS_FOR_CURVATURE
     with suppress(CayleyKleinError):  # too few rows, too many classes, no column that varies
         return estimate_curvature(X, y, max_samples=most, n_grid=9, random_state=0)
     return None
@@ -86,20 +87,28 @@ def _named(titles: Sequence[str]) -> str:
 
 
 def overview(parts: Sequence[ProblemResults]) -> html.ReportTable:
-    rows, ranks = list[list[str]](), defaultdict[str, list[float]](list)
+    rows = list[list[str]]()
+    ranks = defaultdict[str, list[float]](list)
     for problem, results, found in parts:
         best, equal = best_of(results)
         more = f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)" if equal else ""
         curved = "unknown" if found is None else found.headline
-        rows.append([
-            problem.name, best["title"] + more, scores.accuracy_text(best),
-            interval(best["over_knn"]), "yes" if best["is_better_than_knn"] else "no", curved,
-        ])  # fmt: skip
+        rows.append(
+            [
+                problem.name,
+                best["title"] + more,
+                scores.accuracy_text(best),
+                interval(best["over_knn"]),
+                "yes" if best["is_better_than_knn"] else "no",
+                curved,
+            ]
+        )
         order = stats.rankdata([-result[scores.score_name(result)] for result in results])
         for result, rank in zip(results, order, strict=True):
             ranks[result["method"]].append(rank)
     mean = {m: float(np.mean(found)) for m, found in ranks.items() if len(found) == len(rows)}
-    least, task = min(mean.values()), parts[0][0].task
+    least = min(mean.values())
+    task = parts[0][0].task
     first = [methods.METHODS[m].title_for(task) for m, rank in mean.items() if rank == least]
     n_shown = sum(row[4] == "yes" for row in rows)
     said = f"Best mean rank: {_named(first)}, {least:.1f} of {len(mean)} methods. "
@@ -111,13 +120,17 @@ def overview(parts: Sequence[ProblemResults]) -> html.ReportTable:
 def dataset_table(
     problem: problems.Problem, results: Sequence[scores.Result], curvature: CurvatureEstimate | None
 ) -> html.ReportTable:
-    rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
+    rows = []
+    better = [r["title"] for r in results if r["is_better_than_knn"]]
     is_class = problem.task == "class"
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
         first = [f"{bold}{text}{bold}" for text in (result["title"], scores.accuracy_text(result))]
-        losses = [f"{result['log_loss']:.3f}"] if is_class else [
-            f"{result[name]:.4g}" for name in ("rmse", "mae")]  # fmt: skip
+        losses = (
+            [f"{result['log_loss']:.3f}"]
+            if is_class
+            else [f"{result[name]:.4g}" for name in ("rmse", "mae")]
+        )
         gains = [interval(result[name]) for name in ("over_knn", "over_flat")]
         times = [f"{result['fit_seconds']:.2f}", f"{result['predict_seconds']:.3f}"]
         alpha = "" if result["alpha"] is None else f"{result['alpha']:.2f}"
@@ -148,7 +161,8 @@ def interval(difference: dict[str, float | None] | None) -> str:
 def curvature_text(result: scores.Result) -> str:
     if (learned := result["learned"]) is None:
         return ""
-    K, n = ", ".join(shapes.number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
+    K = ", ".join(shapes.number(K, 3) for K in learned["curvatures"])
+    n = len(result["outcomes"])
     return K if learned["n_splits"] == n else f"{K} ({learned['n_splits']} of {n})"
 
 
@@ -183,7 +197,8 @@ def dataset_pictures(
     score, name, loss = ("Accuracy", "Log loss", "log_loss") if is_class else ("R²", "RMSE", "rmse")
     encoder, X = encoded(problem)
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS_DRAWN])
-    X, y = X[rows], problem.classes[problem.y[rows]] if is_class else problem.y[rows]
+    X = X[rows]
+    y = problem.classes[problem.y[rows]] if is_class else problem.y[rows]
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     with warnings.catch_warnings():  # the notes have the warnings of the fits
         warnings.simplefilter("ignore")
@@ -191,7 +206,7 @@ def dataset_pictures(
     shares = model.metric_.feature_weights(X)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:
-        names, shares = encoder._by_column(shares)
+        names, shares = encoder.by_column(shares)
     weights = plotting.FeatureWeightsDisplay(weights=shares, names=list(names))
     most = int(weights.weights.argmax())
     height = 0.9 + 0.27 * len(results)
@@ -200,7 +215,8 @@ def dataset_pictures(
         show(f"{name} on {problem.name} by method.", height, draw_losses, results, loss, name),
     ]
     if is_class:
-        said, drawn = f"{problem.name}: {RELIABILITY}", reliability_figure(results)
+        said = f"{problem.name}: {RELIABILITY}"
+        drawn = reliability_figure(results)
     else:
         said = f"Predictions of neighbours for {some} of {problem.name}, each row left out."
         drawn = shapes.residuals_figure(y, model.predict(None))
@@ -215,21 +231,22 @@ def dataset_pictures(
         metric = plotting.MetricDisplay.from_estimator(model, X, y)
         display = plotting.DecisionBoundaryDisplay
         regions = display.from_estimator(model, X, y, resolution=REGION_GRID)
-        pictures.append(show(
+        said = (
             f"The metric that neighbours learned from {some} of {problem.name}, on the principal "
             f"plane of its own coordinates. All balls have the same radius: where they look small, "
-            f"distances are long.", 4.4, metric.plot, legend=legend,
-        ))  # fmt: skip
-        pictures.append(show(
+            f"distances are long."
+        )
+        pictures.append(show(said, 4.4, metric.plot, legend=legend))
+        said = (
             "Predictions of neighbours on the principal plane of the standardised columns. Rows "
-            "are projected to that plane, so some are on the colour of another class.",
-            4.4, regions.plot, legend=legend,
-        ))  # fmt: skip
-    pictures.append(show(
-        f"Share of each column in the squared distances of the metric that neighbours learned from "
-        f"{some}; the largest is that of {weights.names[most]}, {weights.weights[most]:.0%}.",
-        4.4, weights.plot, top=BARS_SHOWN,
-    ))  # fmt: skip
+            "are projected to that plane, so some are on the colour of another class."
+        )
+        pictures.append(show(said, 4.4, regions.plot, legend=legend))
+    said = (
+        f"Share of each column in the squared distances of the metric that neighbours learned "
+        f"from {some}; the largest is that of {weights.names[most]}, {weights.weights[most]:.0%}."
+    )
+    pictures.append(show(said, 4.4, weights.plot, top=BARS_SHOWN))
     return f'<div class="pictures">{"".join(pictures)}</div>'
 
 
@@ -249,7 +266,8 @@ def draw_score_chart(results: Sequence[scores.Result], ax: Any) -> None:
         is_better = result["is_better_than_knn"]
         color, inside = (shapes.BLUE, shapes.BLUE) if is_better else ("black", "white")
         ax.plot(found, [row] * len(found), "o", color="0.7", markersize=4)
-        mean, error = result[measure], result["standard_error"]
+        mean = result[measure]
+        error = result["standard_error"]
         ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
     ax.set(yticks=range(len(results)), yticklabels=[result["title"] for result in results])
     ax.set(xlabel="R²" if measure == "r2" else measure, ylim=(len(results) - 0.5, -0.5))
@@ -272,7 +290,8 @@ def reliability_figure(results: Sequence[scores.Result]) -> Any:
     for ax, result in zip(panels, results, strict=False):
         sums = np.sum([o["calibration"] for o in result["outcomes"]], axis=0)
         n, confidence, accuracy = sums[sums[:, 0] >= LEAST_GROUP].T
-        confidence, accuracy = confidence / n, accuracy / n
+        confidence = confidence / n
+        accuracy = accuracy / n
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
         ax.plot(confidence, accuracy, color=shapes.BLUE, linewidth=1)
         ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=shapes.BLUE, zorder=3)

@@ -71,7 +71,8 @@ def _read_cells(table: str) -> list[PaperCell]:
         votes, targets = (VOTES, int(k)) if table == "targets" else (int(k), None)
         for method, text in zip(methods, texts, strict=True):
             if text != "-":
-                number, bold = float(text.removesuffix("*")), text.endswith("*")
+                number = float(text.removesuffix("*"))
+                bold = text.endswith("*")
                 cells.append(PaperCell(table, dataset, method, votes, targets, number, bold))
     return cells
 
@@ -119,7 +120,8 @@ def paper_marks(result: Result, is_partition: bool) -> list[dict[str, Any]]:
     tolerance = math.inf if result["standard_error"] is None else result["standard_error"]
     if is_partition:
         tolerance = 1 / sum(outcome["n_test"] for outcome in result["outcomes"])
-    cell, marks = cell_of(result), []
+    cell = cell_of(result)
+    marks = []
     cell = cell._replace(method=in_print(cell.method))
     for paper in PAPER_CELLS:
         if paper[1:5] == cell:
@@ -227,7 +229,8 @@ class Reproduction:
 
     def describe(self) -> str:
         """Return the protocol, date, version and machine as two sentences."""
-        about, machine = self.provenance, self.provenance["machine"]
+        about = self.provenance
+        machine = self.provenance["machine"]
         commit = f", commit {about['commit']}" if about["commit"] else ""
         return (
             f"Protocol ({self.protocol.name}): {self.protocol.describe()}. Measured on "
@@ -243,19 +246,26 @@ class Reproduction:
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
         return {
-            "format": "cayleyklein-reproduction", "version": 1, "protocol": asdict(self.protocol),
-            "tables": list(self.names), "provenance": self.provenance, "cells": self.results,
-        }  # fmt: skip
+            "format": "cayleyklein-reproduction",
+            "version": 1,
+            "protocol": asdict(self.protocol),
+            "tables": list(self.names),
+            "provenance": self.provenance,
+            "cells": self.results,
+        }
 
     def write(self, folder: str | Path) -> dict[str, Path]:
         """Write results.json, report.html and a Markdown file for each table."""
-        where, tables = as_path(folder, "folder"), self.tables()
+        where = as_path(folder, "folder")
+        tables = self.tables()
         report = html.page(
             "The paper's tables, reproduced",
             "Nielsen, Muzellec, Nock: Large Margin Nearest Neighbor Classification using Curved "
             "Mahalanobis Distances, section 5.",
-            [table.to_html() for table in tables], [PAPER_LEGEND, self.describe()], self.provenance,
-        )  # fmt: skip
+            [table.to_html() for table in tables],
+            [PAPER_LEGEND, self.describe()],
+            self.provenance,
+        )
         texts = {
             "results.json": json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n",
             "report.html": report,

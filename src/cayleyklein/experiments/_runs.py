@@ -40,11 +40,14 @@ def evaluate_cells(cells: Sequence[Cell], problem: Problem, split: Split) -> lis
     The cells are of one method whose metric does not depend on the k that votes: it is learned for
     the first one, and the others vote by it.
     """
-    (train, test), rows, y = split, problem.X, problem.y
+    (train, test) = split
+    rows = problem.X
+    y = problem.y
     first = cells[0]
     model = METHODS[first.method].make(problem.task, first.k, first.n_targets)
     if hasattr(rows, "iloc"):
-        model, rows = make_pipeline(TableEncoder(), model), rows.iloc
+        model = make_pipeline(TableEncoder(), model)
+        rows = rows.iloc
     # BLAS threads would change the last digits, and the CPU time, with the number of processes
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -100,9 +103,13 @@ def grouped(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def run_cells(
-    cells: Sequence[Cell], problems: Mapping[str, Problem], splits: Mapping[str, Sequence[Split]],
-    n_jobs: int | None, progress: ProgressCallback | None, store: "CellStore | None" = None,
-) -> dict[Cell, list[Outcome]]:  # fmt: skip
+    cells: Sequence[Cell],
+    problems: Mapping[str, Problem],
+    splits: Mapping[str, Sequence[Split]],
+    n_jobs: int | None,
+    progress: ProgressCallback | None,
+    store: "CellStore | None" = None,
+) -> dict[Cell, list[Outcome]]:
     expect(progress is None or callable(progress), "progress", progress, "a function, or None")
     tell = progress or (lambda *_: None)
     n_workers = min(as_jobs(n_jobs), cpu_count())
@@ -165,11 +172,13 @@ def provenance() -> dict[str, Any]:
     processor = named[1].strip() if named else platform.processor() or platform.machine()
     machine = {"system": platform.platform(), "processor": processor, "cores": os.cpu_count()}
     return {
-        "cayleyklein": __version__, "commit": commit(), "machine": machine,
+        "cayleyklein": __version__,
+        "commit": commit(),
+        "machine": machine,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "versions": {name: version(name) for name in PACKAGES_NAMED},
-    }  # fmt: skip
+    }
 
 
 @cache

@@ -27,10 +27,12 @@ SEED = 0
 SEEDED: dict[str, Any] = {"random_state": SEED}
 PAPER_NEIGHBORS = 3
 BOTH_TASKS = ("class", "number")
-BASELINE, BY_NEIGHBORS = "knn", "neighbors"
+BASELINE = "knn"
+BY_NEIGHBORS = "neighbors"
 # Prefixes of the methods that are the paper's algorithm: on columns as they are given, as the paper
 # has it, and on standardised ones.
-PAPERS, STANDARDISED = "paper-", "paper-std-"
+PAPERS = "paper-"
+STANDARDISED = "paper-std-"
 WHOSE = {PAPERS: "paper's algorithm", STANDARDISED: "same, standardised", "": "ours"}
 
 
@@ -125,7 +127,8 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
         self.classes_, counts = np.unique(y, return_counts=True)
         self.model_ = GridSearchCV(SVC(), SVM_GRID, cv=SVM_FOLDS).fit(X, y).best_estimator_
-        rows, n_folds = np.arange(len(y)), int(min(3, counts.min()))
+        rows = np.arange(len(y))
+        n_folds = int(min(3, counts.min()))
         scored: Any = n_folds if n_folds > 1 else [(rows, rows)]  # single rows have no other fold
         self.calibrated_ = CalibratedClassifierCV(self.model_, cv=scored, ensemble=False).fit(X, y)
         return self

@@ -16,13 +16,18 @@ STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
 
 def page(
-    title: str, subtitle: str, sections: Iterable[str], how_to_read: Sequence[str],
-    provenance: dict[str, Any], code: str = "",
-) -> str:  # fmt: skip
+    title: str,
+    subtitle: str,
+    sections: Iterable[str],
+    how_to_read: Sequence[str],
+    provenance: dict[str, Any],
+    code: str = "",
+) -> str:
     parts = [*sections, section("How to read it", bullets(how_to_read))]
     if code:
         parts.append(section("The same in Python", f"<pre><code>{escape(code)}</code></pre>"))
-    machine, versions = provenance["machine"], provenance["versions"].items()
+    machine = provenance["machine"]
+    versions = provenance["versions"].items()
     lines = [
         f"cayleyklein {provenance['cayleyklein']}, commit {provenance['commit'] or 'unknown'}",
         f"Python {provenance['python']}, " + ", ".join(f"{name} {v}" for name, v in versions),
@@ -52,7 +57,8 @@ def figure_html(figure: Any, caption: str) -> str:
     buffer = io.BytesIO()
     with require("matplotlib", "plot").rc_context({"svg.hashsalt": "report"}):  # the same each time
         figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
-    data, text = base64.b64encode(buffer.getvalue()).decode("ascii"), escape(caption)
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    text = escape(caption)
     return (
         f'<figure><img alt="{text}" src="data:image/svg+xml;base64,{data}">'
         f"<figcaption>{text}</figcaption></figure>"

@@ -15,7 +15,7 @@ from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, read_table, targets
 
-PROBLEMS = (*loaders.BUNDLED, "elliptic_blobs", "hyperbolic_tree", "mixed")  # by ``make_…``
+PROBLEMS = (*loaders.SOURCES, "elliptic_blobs", "hyperbolic_tree", "mixed")  # by ``make_…``
 MOST_ROWS_COMPARED = 3000  # rows that are used of a larger table
 
 
@@ -58,14 +58,19 @@ class Problem:
 
     def describe(self) -> str:
         """Return the numbers of rows, columns and classes as text."""
-        (n, d), what = self.X.shape, f"{len(self.classes)} classes" if len(self.classes) else ""
+        (n, d) = self.X.shape
+        what = f"{len(self.classes)} classes" if len(self.classes) else ""
         return f"{n:,} rows, {d} columns, {what or 'a number to predict'}"
 
 
 def load_problem(
-    data: str | Path, target: str | None = None, *, task: str = "auto", drop: Sequence[str] = (),
+    data: str | Path,
+    target: str | None = None,
+    *,
+    task: str = "auto",
+    drop: Sequence[str] = (),
     **reading: Any,
-) -> Problem:  # fmt: skip
+) -> Problem:
     """Load a data set by its name, or a table from a file.
 
     Parameters
@@ -112,7 +117,7 @@ def load_problem(
 
 def _load_named(name: str) -> Problem:
     code = f"load_problem({name!r})"
-    if name in loaders.BUNDLED:
+    if name in loaders.SOURCES:
         b = getattr(datasets, f"load_{name}")()
         about = (), code, loaders.SOURCES[name], tuple(b.feature_names)
         return Problem(name, b.data, b.target, b.target_names, *about)
@@ -132,13 +137,15 @@ def table_problem(
     if n_without:
         s = "s" * (n_without > 1)
         notes.append(f"Left out: {n_without} row{s} without a {target.task}.")
-    classes, y = np.empty(0, dtype=str), answers
+    classes = np.empty(0, dtype=str)
+    y = answers
     if target.task == "class":
         classes, y, counts = np.unique(answers, return_inverse=True, return_counts=True)
         single = counts[y] == 1
         if single.any():
             notes.append(f"Left out: {single.sum()} rows, each the only one of its class.")
-            rows, (classes, y) = rows[~single], np.unique(answers[~single], return_inverse=True)
+            rows = rows[~single]
+            (classes, y) = np.unique(answers[~single], return_inverse=True)
         if len(classes) < 2:
             said = f"{name} has {len(classes)} classes with two rows or more in {target.name!r}"
             raise InvalidInputError(f"{said}; a comparison needs two.")
@@ -180,7 +187,7 @@ class Protocol:
 
     def splits(self, dataset: str, y: Ints) -> list[Split]:
         """Return the training and test rows of each split; every call returns the same."""
-        checks.as_choice(dataset, "dataset", loaders.BUNDLED)
+        checks.as_choice(dataset, "dataset", loaders.SOURCES)
         checks.as_points(y, "y", ndim=1)
         if self.is_partition(dataset):
             splitter = splitting.LeaveOneOut()
@@ -209,7 +216,9 @@ QUICK = Protocol("quick", repetitions=5, folds=10)
 
 def repeated_splits(problem: Problem, n_splits: int, test_size: float) -> list[Split]:
     checks.as_real(test_size, "test_size", "(0, 1)")
-    y, is_class, n_distinct = problem.y, problem.task == "class", len(np.unique(problem.y))
+    y = problem.y
+    is_class = problem.task == "class"
+    n_distinct = len(np.unique(problem.y))
     if n_distinct < 2:
         one = "of one class" if is_class else "the same number"
         raise InvalidInputError(f"All rows are {one}; there is nothing to tell apart.")

@@ -30,7 +30,8 @@ def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
 
 def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float]]:
     """Return rows, sum of confidences and right predictions, for each group of confidence."""
-    best, confidence = np.argmax(probabilities, axis=1), np.max(probabilities, axis=1)
+    best = np.argmax(probabilities, axis=1)
+    confidence = np.max(probabilities, axis=1)
     group = np.searchsorted(np.linspace(0, 1, N_GROUPS + 1)[1:-1], confidence)
     sums = (np.ones(len(best)), confidence, classes[best] == np.asarray(truth))
     columns = [np.bincount(group, weights=values, minlength=N_GROUPS) for values in sums]
@@ -39,9 +40,11 @@ def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float
 
 def number_errors(truth: Any, predicted: Any) -> dict[str, Any]:
     """Return R², RMSE and MAE of predictions, or of one number for all rows."""
-    spread, off = truth - truth.mean(), truth - predicted
+    spread = truth - truth.mean()
+    off = truth - predicted
     r2 = 1 - (off @ off) / (spread @ spread) if spread.any() else float("nan")
-    rmse, mae = np.sqrt((off**2).mean()), np.abs(off).mean()
+    rmse = np.sqrt((off**2).mean())
+    mae = np.abs(off).mean()
     return {"r2": float(r2), "rmse": float(rmse), "mae": float(mae)}
 
 
@@ -94,7 +97,8 @@ def paired_difference(
     refuse_huge(given, "scores")
     refuse_huge(other, "baseline")
     differences = given - other
-    mean, n = float(differences.mean()), len(differences)
+    mean = float(differences.mean())
+    n = len(differences)
     if n < 2:
         return PairedDifference(mean, *[float("nan")] * 3)
     # 21/36 - 20/36 and 23/36 - 22/36 differ as floats, which is rounding.

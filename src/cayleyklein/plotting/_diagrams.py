@@ -60,9 +60,15 @@ class VoronoiDisplay(shapes.PlaneDisplay):
         return cls(diagram=diagram)
 
     def plot(
-        self, ax: shapes.Axes | None = None, *, fill: bool = True, highlight: int | None = None,
-        regions: bool = False, show_points: bool = True, **options: Any,
-    ) -> Self:  # fmt: skip
+        self,
+        ax: shapes.Axes | None = None,
+        *,
+        fill: bool = True,
+        highlight: int | None = None,
+        regions: bool = False,
+        show_points: bool = True,
+        **options: Any,
+    ) -> Self:
         """Draw the cells, the points and the conic.
 
         Parameters
@@ -76,7 +82,8 @@ class VoronoiDisplay(shapes.PlaneDisplay):
         show_points : bool, whether to draw the generators, default=True
         **options : options of the edges or of the frontier, a LineCollection
         """
-        diagram, n = self.diagram, len(self.diagram.cell_generators)
+        diagram = self.diagram
+        n = len(self.diagram.cell_generators)
         known = highlight is None or highlight in range(n)
         checks.expect(known, "highlight", highlight, f"the number of one of the {n} cells")
         if regions and diagram.labels is None:
@@ -157,7 +164,8 @@ class ChartDisplay:
         """Draw each chart in axes of its own, with options of LineCollections for the edges."""
         n = len(self.charts)
         if axes is None:
-            across, down = min(n, 3), math.ceil(n / 3)
+            across = min(n, 3)
+            down = math.ceil(n / 3)
             pyplot = checks.require("matplotlib.pyplot", "plot")
             figure = pyplot.figure(figsize=(3.2 * across, 3.4 * down), layout="constrained")
             axes = [figure.add_subplot(down, across, i + 1) for i in range(n)]
@@ -168,7 +176,8 @@ class ChartDisplay:
             axes = [shapes.new_axes(ax) for ax in axes]  # raises for other objects
         for ax, chart in zip(axes, self.charts, strict=True):
             _draw_chart(ax, self.diagram, chart, options)
-        self.axes_, self.figure_ = axes, axes[0].figure
+        self.axes_ = axes
+        self.figure_ = axes[0].figure
         return self
 
 
@@ -184,7 +193,8 @@ def _draw_chart(
         bounds[0, 1] = 0.0 if chart == "half_space" else bounds[0, 1]
     else:
         bounds = outlines.bounds_of(ends)
-    edges, others = views.Canvas(view), views.Canvas(view)
+    edges = views.Canvas(view)
+    others = views.Canvas(view)
     edges.segments(*np.moveaxis(diagram.ridge_segments()[1], 1, 0), shapes.BLUE, shapes.EDGE_WIDTH)
     others.rim(shapes.DOMAIN_WIDTH if view.sign < 0 else shapes.EDGE_WIDTH)  # the conic is thick
     others.marks(diagram.points, "ink", 2.2)

@@ -47,8 +47,10 @@ class CurvatureDisplay:
 
     def plot(self, ax: shapes.Axes | None = None, **options: Any) -> Self:
         """Draw the profile, in new axes by default, with options of ``Axes.plot``."""
-        found, ax = self.estimate, shapes.new_axes(ax)
-        K, value = found.profile.curvature, found.profile.log_likelihood
+        found = self.estimate
+        ax = shapes.new_axes(ax)
+        K = found.profile.curvature
+        value = found.profile.log_likelihood
         value = value - value.max()
         low, high = np.clip(found.interval, K.min(), K.max())
         color = shapes.GEOMETRY_COLORS[found.geometry]
@@ -74,7 +76,8 @@ class CurvatureDisplay:
             low, high = other.get_ylim()
             other.set_ylim(low - LEAST_GAIN, high + LEAST_GAIN)
             other.set_ylabel(f"{SCORES[found.kind]} (dashed)", color="0.35")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
 
 
@@ -127,12 +130,14 @@ class FeatureWeightsDisplay:
     def plot(self, ax: shapes.Axes | None = None, *, top: int = 20, **options: Any) -> Self:
         """Draw the largest weights, `top` of them, with options of ``Axes.barh``."""
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
-        ax, d = shapes.new_axes(ax), len(self.weights)
+        ax = shapes.new_axes(ax)
+        d = len(self.weights)
         look = {"color": shapes.BLUE, "tick_label": [str(self.names[i]) for i in order]} | options
         self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], **look)
         ax.invert_yaxis()
         ax.set_xlim(left=0)
         part = f", {len(order)} of {d} columns" if len(order) < d else ""
         ax.set_xlabel(ax.get_xlabel() or f"share of squared distances{part}")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self

@@ -21,7 +21,8 @@ from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import _plane, outlines, shapes
 
-EDGE_POINTS, EDGE_COLOR = 64, "0.6"  # of the edges of a map
+EDGE_POINTS = 64
+EDGE_COLOR = "0.6"  # of the edges of a map
 BEHIND = 0.2  # opacity of the far side of a globe
 
 
@@ -50,10 +51,15 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *,
-        features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        features: Sequence[Any] | str | None = None,
+        feature_names: Sequence[str] | None = None,
         resolution: int = 300,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Compute the predictions of a fitted classifier on a grid over the rows.
 
         Parameters
@@ -68,7 +74,8 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         feature_names : sequence of d str, optional (the columns of a DataFrame)
         resolution : int, points of the grid along each axis, at least 2, default=300
         """
-        refusal, kind = "estimator must be a classifier", type(estimator).__name__
+        refusal = "estimator must be a classifier"
+        kind = type(estimator).__name__
         if not hasattr(estimator, "predict"):
             raise InvalidInputError(f"{refusal}; {kind} has no predict.")
         refusal += f"; {kind} predicts numbers, which have no decision regions."
@@ -103,13 +110,20 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
             with suppress(NotRepresentableError):  # of a factor of lower rank: a pair of lines
                 conics = outlines.domains_of(section.restrict(metric))
         return cls(
-            regions=codes.reshape(n, n), classes=classes, bounds=bounds, X=shown, y=classes_shown,
-            names=section.names, domains=conics,
-        )  # fmt: skip
+            regions=codes.reshape(n, n),
+            classes=classes,
+            bounds=bounds,
+            X=shown,
+            y=classes_shown,
+            names=section.names,
+            domains=conics,
+        )
 
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw regions, rows and a legend, in new axes by default; options are the contours'."""
-        ax, n, (low, high) = shapes.new_axes(ax), len(self.regions), self.bounds
+        ax = shapes.new_axes(ax)
+        n = len(self.regions)
+        (low, high) = self.bounds
         tints = [*shapes.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
         half = (high - low) / (n - 1) / 2
         extent: Any = np.stack([low - half, high + half]).T.ravel()
@@ -165,10 +179,16 @@ class MetricDisplay(shapes.PlaneDisplay):
 
     @classmethod
     def from_metric(
-        cls, metric: Metric, X: ArrayLike | None = None, y: ArrayLike | None = None, *,
-        features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
-        radius: float | None = None, lattice: int = 7,
-    ) -> Self:  # fmt: skip
+        cls,
+        metric: Metric,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        features: Sequence[Any] | str | None = None,
+        feature_names: Sequence[str] | None = None,
+        radius: float | None = None,
+        lattice: int = 7,
+    ) -> Self:
         """Compute the balls, on a plane section when the metric has more than two dimensions.
 
         Parameters
@@ -184,7 +204,8 @@ class MetricDisplay(shapes.PlaneDisplay):
         lattice : int, balls along the longer side of the data, default=7
         """
         outlines.any_metric(metric)
-        rows, classes = None, None
+        rows = None
+        classes = None
         if X is not None:
             rows, classes = outlines.rows_and_labels(X, y, metric.dimension)
         section = outlines.choose_section(metric, rows, features, feature_names)
@@ -198,7 +219,8 @@ class MetricDisplay(shapes.PlaneDisplay):
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw balls, rows and a legend, in new axes by default; options are the scatter's."""
         ax = shapes.new_axes(ax)
-        for shape in self.balls._shapes(shapes.GEOMETRY_COLORS[self.metric.geometry], 0.1, 0.8):
+        color = shapes.GEOMETRY_COLORS[self.metric.geometry]
+        for shape in _plane.ball_shapes(self.balls, color, 0.1, 0.8):
             shapes.draw_shape(ax, shape)
         if self.X is not None:
             shapes.draw_points(ax, self.X, self.y, **({"s": 14} | options))
@@ -243,9 +265,13 @@ class MapDisplay(shapes.PlaneDisplay):
 
     @classmethod
     def from_estimator(
-        cls, estimator: CurvedMDS, y: ArrayLike | None = None, *,
-        names: Sequence[str] | None = None, edges: ArrayLike | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        estimator: CurvedMDS,
+        y: ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        edges: ArrayLike | None = None,
+    ) -> Self:
         """Take the points of a fitted CurvedMDS of two components.
 
         Parameters
@@ -269,7 +295,8 @@ class MapDisplay(shapes.PlaneDisplay):
             raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
         said = f"edges must hold row numbers from 0 to {n - 1}, but does not"
         space.refuse_at(~np.isin(pairs, np.arange(n)), said, ".")
-        K, metric = estimator.curvature_, estimator.metric_
+        K = estimator.curvature_
+        metric = estimator.metric_
         place = estimator.embedding_ if estimator.sphere_ is None else estimator.sphere_
         t = np.linspace(0, 1, EDGE_POINTS)[:, None]
 
@@ -285,7 +312,9 @@ class MapDisplay(shapes.PlaneDisplay):
 
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw the map and a legend, in new axes by default; options are the scatter's."""
-        ax, on_globe, flat = shapes.new_axes(ax), self.curvature > 0, self.points[:, :2]
+        ax = shapes.new_axes(ax)
+        on_globe = self.curvature > 0
+        flat = self.points[:, :2]
         front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)
         for far, alpha in ((True, BEHIND), (False, 1.0)):
             shown = (np.where((e[:, -1:] < 0) == far, e, np.nan) for e in self.edges)

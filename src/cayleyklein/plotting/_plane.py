@@ -60,7 +60,8 @@ class BallDisplay(shapes.PlaneDisplay):
         checks.as_points(given, "radius", ndim=1)
         _, radii = checks.broadcast_points(centers=centers[:, 0], radius=given)
         space.refuse_at(radii <= 0, "radius must be positive, but is not", ".")
-        n, balls = checks.as_count(resolution, "resolution"), zip(centers, radii, strict=True)
+        n = checks.as_count(resolution, "resolution")
+        balls = zip(centers, radii, strict=True)
         outlines.any_metric(metric)
         with checks.about("centers"):
             spheres = [outlines.sphere_path(metric, c, float(r), n) for c, r in balls]
@@ -68,9 +69,14 @@ class BallDisplay(shapes.PlaneDisplay):
         return cls(centers=centers, radii=radii, outlines=paths, closed=closed, metric=metric)
 
     def plot(
-        self, ax: shapes.Axes | None = None, *, color: str | None = None, fill: float = 0.15,
-        show_centers: bool = True, **options: Any,
-    ) -> Self:  # fmt: skip
+        self,
+        ax: shapes.Axes | None = None,
+        *,
+        color: str | None = None,
+        fill: float = 0.15,
+        show_centers: bool = True,
+        **options: Any,
+    ) -> Self:
         """Draw the balls.
 
         Parameters
@@ -82,7 +88,7 @@ class BallDisplay(shapes.PlaneDisplay):
         **options : options of the outlines, a LineCollection, such as its label in a legend
         """
         shade = shapes.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
-        inside, lines = self._shapes(shade, checks.as_real(fill, "fill", "[0, 1]"))
+        inside, lines = ball_shapes(self, shade, checks.as_real(fill, "fill", "[0, 1]"))
         ax = shapes.new_axes(ax)
         self.fill_ = shapes.draw_shape(ax, inside)
         self.lines_ = shapes.draw_shape(ax, lines, **options)
@@ -92,12 +98,18 @@ class BallDisplay(shapes.PlaneDisplay):
         shown = (self.centers, *compress(self.outlines, self.closed), *outlines.edges_of(domains))
         return self._finish(ax, domains, *shown)
 
-    def _shapes(self, color: str, fill: float, width: float = 1.2) -> list[shapes.Shape]:
-        spheres = zip(self.outlines, self.closed, strict=True)
-        lines = (np.concatenate([path, path[: int(whole)]]) for path, whole in spheres)
-        inside = shapes.chain(compress(self.outlines, self.closed))
-        edge = shapes.Shape("line", shapes.chain(lines), color, width)
-        return [shapes.Shape("area", inside, color, alpha=fill), edge]
+
+def ball_shapes(
+    balls: BallDisplay, color: str, fill: float, width: float = 1.2
+) -> list[shapes.Shape]:
+    lines = []
+    for path, is_closed in zip(balls.outlines, balls.closed, strict=True):
+        lines.append(np.concatenate([path, path[:1]]) if is_closed else path)
+    inside = shapes.chain(compress(balls.outlines, balls.closed))
+    return [
+        shapes.Shape("area", inside, color, alpha=fill),
+        shapes.Shape("line", shapes.chain(lines), color, width),
+    ]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -191,21 +203,26 @@ class CrossRatioDisplay(shapes.PlaneDisplay):
         if space.as_space(metric).geometry != "hyperbolic":
             said = f"The conic of a {metric.geometry} metric has no real points"
             raise NotRepresentableError(f"{said}; take a metric with K < 0.")
-        distance, ends = metric(p, q), line_intersections(metric.form, p, q)
+        distance = metric(p, q)
+        ends = line_intersections(metric.form, p, q)
         display = cls.from_points(p, q, *((end / end[2]).real[:2] for end in ends))
         return replace(display, distance=distance, domains=outlines.domains_of(metric))
 
     def plot(
-        self, ax: shapes.Axes | None = None, *, labels: Sequence[str] = ("p", "q", "P", "Q"),
+        self,
+        ax: shapes.Axes | None = None,
+        *,
+        labels: Sequence[str] = ("p", "q", "P", "Q"),
         **options: Any,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Draw the line, with options of a LineCollection, and its points with four labels.
 
         The cross-ratio is the title of axes that have none.
         """
         names = checks.as_texts(labels, "labels")
         checks.expect(len(names) == len(self.points), "labels", labels, "four names")
-        ax, (start, end) = shapes.new_axes(ax), self.points[2:]
+        ax = shapes.new_axes(ax)
+        (start, end) = self.points[2:]
         along = (end - start) / math.dist(start, end)
         t = (self.points - start) @ along
         ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * 0.08 * np.ptp(t)

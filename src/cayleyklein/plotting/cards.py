@@ -8,19 +8,25 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.columns import entrance
 from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric, combined
+from cayleyklein.neighbors.estimator import searched_rows
 from cayleyklein.plotting import outlines, shapes
-from cayleyklein.plotting._plane import BallDisplay
+from cayleyklein.plotting._plane import BallDisplay, ball_shapes
 from cayleyklein.plotting.shapes import Shape, chain, number
 
 Facts = list[tuple[str, str]]
 
-METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240  # pixels along the longer side
-LATTICE, OUTLINE_POINTS = 5, 48  # balls along a side, and points on each
-MOST_ROWS, MOST_BARS = 1000, 5  # rows to compute feature weights from, and bars to show them
+METRIC_SIZE = 180
+PART_SIZE = 90
+DIAGRAM_SIZE = 240  # pixels along the longer side
+LATTICE = 5
+OUTLINE_POINTS = 48  # balls along a side, and points on each
+MOST_ROWS = 1000
+MOST_BARS = 5  # rows to compute feature weights from, and bars to show them
 LONGEST_NAME = 22  # characters of the name of a bar
 MOST_CELLS = 2000  # a picture of more cells would be large, and grey
 
@@ -38,7 +44,10 @@ def notebook_card(thing: Any) -> str:
     names, parts = (getattr(thing, name, None) for name in ("feature_names_in_", "part_weights_"))
     if metric is None and parts is None:
         return ""
-    facts, drawn, caption, bars = [], "", "", ""
+    facts = []
+    drawn = ""
+    caption = ""
+    bars = ""
     if metric is not None:
         encoded = getattr(thing, "encoder_", None) is not None  # it has other columns than X
         facts = metric_facts(metric)
@@ -48,14 +57,14 @@ def notebook_card(thing: Any) -> str:
         chosen = next(t for t in selection.trials if t.name == selection.chosen)
         facts.append(("chosen", f"{selection.chosen}: {selection.reason}"))
         facts.append(("held-out rows", str(chosen)))
-    rows = getattr(getattr(thing, "_searcher", None), "X", None)
+    rows = searched_rows(thing)
     with suppress(CayleyKleinError):  # there are no shares if all rows coincide
         if parts is not None:
             facts.append(("weights", ", ".join(f"{name} {w:.2f}" for name, w in parts.items())))
             bars = _weight_bars(thing.feature_weights(), names, "product", "what the model says")
         elif rows is not None:
             shares = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
-            shares = getattr(thing, "_column_shares", np.asarray)(shares)
+            shares = entrance.column_shares(thing, shares)
             bars = _weight_bars(shares, names, metric.geometry, "squared distances")
             facts.append(("bars", "largest shares of squared distances"))
     title = "The learned metric" if parts is None else "Kernel machines and votes, added"
@@ -77,13 +86,17 @@ def html_card(title: str, facts: Facts, drawn: str, caption: str, more: str = ""
 
 
 def metric_facts(metric: combined.Metric) -> Facts:
-    facts, terms = [("geometry", metric.geometry)], combined.terms_of(metric)
+    facts = [("geometry", metric.geometry)]
+    terms = combined.terms_of(metric)
     for i, (part, weight) in enumerate(terms):
-        name, kind = f"{weight:.3g} ×", f"{part.geometry}, K = {number(part.curvature)}"
+        name = f"{weight:.3g} ×"
+        kind = f"{part.geometry}, K = {number(part.curvature)}"
         if isinstance(metric, CurvedMetric):
-            name, kind = "curvature K", number(metric.curvature)
+            name = "curvature K"
+            kind = number(metric.curvature)
         elif isinstance(metric, ProductMetric):
-            name, kind = f"part {i + 1}", f"{kind}, unit {number(float(metric.units[i]), 3)}"
+            name = f"part {i + 1}"
+            kind = f"{kind}, unit {number(float(metric.units[i]), 3)}"
         facts.append((name, kind))
     rank = min(len(part.factor) for part, _ in terms)
     low = "" if rank >= metric.dimension else f", factor of {rank} rows"
@@ -108,12 +121,15 @@ def _estimate_card(found: CurvatureEstimate) -> tuple[Facts, str, str]:
 
 
 def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
-    width, row, parts = 150, 26, []
+    width = 150
+    row = 26
+    parts = []
     digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
     for i, column in enumerate(np.argsort(-weights, kind="stable")[:MOST_BARS]):
         name = f"x{column + 1}".translate(digits) if names is None else str(names[column])
         text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-        length, y = width * 0.75 * weights[column] / weights.max(), row * i
+        length = width * 0.75 * weights[column] / weights.max()
+        y = row * i
         parts.append(
             f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{escape(text)}</text>'
             f'<rect x="0" y="{y + 14}" width="{length:.1f}" height="8" '
@@ -126,7 +142,8 @@ def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
 
 
 def metric_picture(metric: combined.Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
-    first, plane = combined.first_term(metric), metric
+    first = combined.first_term(metric)
+    plane = metric
     try:
         if metric.dimension == 2 and np.linalg.cond(first.factor) < 4:  # the ratio of its axes
             one, two = ("x₁", "x₂") if names is None else names
@@ -155,7 +172,7 @@ def _balls_on(
         half_a_cell = np.ptp(bounds, axis=0).max() / (2 * LATTICE)
         bounds += [[-half_a_cell], [half_a_cell]]
     balls = BallDisplay.from_metric(plane, centers, radius, resolution=OUTLINE_POINTS)
-    spheres = balls._shapes(shapes.GEOMETRY_COLORS[plane.geometry], 0.15, 1.0)
+    spheres = ball_shapes(balls, shapes.GEOMETRY_COLORS[plane.geometry], 0.15, 1.0)
     drawn = [*spheres, Shape("line", chain(edges), size=2.0)]
     caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''}"
     title = f"{plane.geometry} metric: {caption} in {where}"
@@ -163,7 +180,8 @@ def _balls_on(
 
 
 def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
-    n, cells = len(diagram.points), len(diagram.cell_generators)
+    n = len(diagram.points)
+    cells = len(diagram.cell_generators)
     labels = "" if diagram.labels is None else f", {len(diagram.classes)} labels"
     facts = [
         ("points", f"{n:,}{labels}"),
@@ -179,9 +197,11 @@ def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
         return facts, "", f"only for at most {MOST_CELLS:,} cells"
     edges = outlines.edges_of(outlines.domains_of(diagram.metric))
     bounds = outlines.bounds_of(*edges) if diagram.window is None else diagram.window
-    drawn, kind = [], "cells"
+    drawn = []
+    kind = "cells"
     if diagram.labels is not None:
-        kind, codes = "decision regions", np.searchsorted(diagram.classes, diagram.cell_labels)
+        kind = "decision regions"
+        codes = np.searchsorted(diagram.classes, diagram.cell_labels)
         regions = list(zip(diagram.outlines(3e-4), codes, strict=True))
         for c in range(len(diagram.classes)):
             mine = chain(cell for cell, code in regions if code == c)

@@ -89,7 +89,8 @@ def column_names(names: Any, d: int, X: Any = None) -> list[str]:
 def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any = None) -> Section:
     """Return the plane of two columns, or the principal plane ("pca"), through the mean of X."""
     # without rows: through the centre of the metric; its principal plane holds the longest axes
-    d, part = metric.dimension, first_term(metric)
+    d = metric.dimension
+    part = first_term(metric)
     if X is None and isinstance(part, FormMetric):
         raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
     middle = part.center if X is None else X.mean(axis=0)
@@ -104,7 +105,8 @@ def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any =
         expect(features == "pca", "features", features, 'two columns, or "pca"')
         z = part.factor.T if X is None else (X - middle) @ part.factor.T
         V = np.linalg.svd(z, full_matrices=False)[2][:2]
-        basis, chart = np.linalg.pinv(part.factor) @ V.T, V @ part.factor
+        basis = np.linalg.pinv(part.factor) @ V.T
+        chart = V @ part.factor
         return Section(middle, basis, chart, ("$z_1$", "$z_2$"))
     given = features if np.iterable(features) else [features]
     found = [names.index(f) if f in names else f for f in given]
@@ -214,7 +216,8 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
         found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
     # start an open branch after a gap, so that it is one piece
     start = -int(np.argmin(found.success))
-    path, reached = np.roll(point(found.x, *u.T), start, axis=0), np.roll(found.success, start)
+    path = np.roll(point(found.x, *u.T), start, axis=0)
+    reached = np.roll(found.success, start)
     return path[reached], bool(reached.all())
 
 
@@ -242,7 +245,7 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
         low, high = bounds_of(*edges_of(domains_of(metric)))
     else:
         part = centred_part(metric)  # a unit of length to each side: 1, or the radius of the sphere
-        half = np.linalg.norm(part.inverse_factor, axis=1) / part._unit
+        half = np.linalg.norm(part.inverse_factor, axis=1) / part.length_unit
         low, high = part.center - half, part.center + half
     step = (high - low).max() / n
     counts = np.maximum(np.round((high - low) / step), 1).astype(int)
@@ -260,12 +263,13 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
 
 def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
     """Return a line of the plane, clipped to the domain; empty when it misses it."""
-    normal, offset = np.asarray(line.normal, float), float(line.offset)
+    normal = np.asarray(line.normal, float)
+    offset = float(line.offset)
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
     foot = metric.center - normal * (normal @ metric.center + offset) / (normal @ normal)
     if metric.domain is None:
         angle = np.linspace(-1, 1, n) * (math.pi / 2 - HORIZON)
-        scale = 1 / (metric._unit * np.linalg.norm(metric.factor @ along))
+        scale = 1 / (metric.length_unit * np.linalg.norm(metric.factor @ along))
         return np.asarray(foot + scale * np.tan(angle)[:, None] * along)
     ends = [e / e[-1] for e in line_intersections(metric.absolute.matrix, foot, foot + along)]
     if np.iscomplex(ends).any():

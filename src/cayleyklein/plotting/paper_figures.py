@@ -82,7 +82,9 @@ def draw_cross_ratio(figure: Any) -> None:
 
     # (b) A conic gives the line its P and Q.
     metric = CurvedMetric(matrix=np.diag([0.25, 0.5]), curvature=-1.0)
-    p, r, q = [-1.1, 0.5], [0.3, 0.5], [1.1, 0.5]
+    p = [-1.1, 0.5]
+    r = [0.3, 0.5]
+    q = [1.1, 0.5]
     display = CrossRatioDisplay.from_metric(metric, p, q).plot(right)
     P, Q = display.points[2:]
     right.plot(*r, "o", color=ORANGE, markersize=5, zorder=4)
@@ -107,7 +109,8 @@ def draw_distance_and_angle(figure: Any) -> None:
 
     # (b) The angle of two lines. Homogeneous vectors join and meet by cross products.
     meeting = np.array([1.9, 0.9, 1.0])
-    line_l, line_m = np.cross(meeting, [0.0, 0.35, 1.0]), np.cross(meeting, [0.1, -0.35, 1.0])
+    line_l = np.cross(meeting, [0.0, 0.35, 1.0])
+    line_m = np.cross(meeting, [0.1, -0.35, 1.0])
     polar = conic.matrix @ meeting
     a, b = (x[:2] / x[2] for x in (np.cross(polar, line_l), np.cross(polar, line_m)))
     ends = geometry.line_intersections(conic.matrix, a, b)
@@ -150,7 +153,8 @@ def _draw_projection(
     ax: Any, metric: CurvedMetric, model: str, ends: list[float], everywhere: Floats
 ) -> float:
     """Draw a surface above its line, and the arc of two points; return its length."""
-    K, color = metric.curvature, shapes.GEOMETRY_COLORS[metric.geometry]
+    K = metric.curvature
+    color = shapes.GEOMETRY_COLORS[metric.geometry]
     ax.axhline(1, color="0.35", linewidth=1.2, zorder=0)
     ax.plot(*metric.to_chart(everywhere[:, None], model).T, "k", linewidth=1.5)
     arc = metric.to_chart(np.linspace(ends[0], ends[1], 100)[:, None], model)
@@ -225,7 +229,8 @@ def draw_bichromatic(figure: Any) -> None:
     metric = CurvedMetric(matrix=[[1.0, -0.3], [-0.3, 1.3]], curvature=-1.0)
     positive = [[-0.55, 0.35], [-0.45, -0.35], [0.05, 0.05], [-0.1, 0.6]]
     negative = [[0.3, 0.6], [0.75, 0.3], [0.5, -0.15], [0.1, -0.6]]
-    points, labels = positive + negative, 4 * [1] + 4 * [-1]
+    points = positive + negative
+    labels = 4 * [1] + 4 * [-1]
     display = VoronoiDisplay.from_points(points, metric, labels=labels)
     left, right = figure.subplots(1, 2)
     display.plot(left, fill=False)

@@ -51,14 +51,26 @@ COLORS = {  # of seven classes; after them the hues repeat with other markers
 }
 PALETTE = {  # none of a geometry is that of a class
     "light": {
-        "ink": "#1b1f24", "soft": "#6b7480", "paper": "#ffffff", "gold": "#c08a00",
-        "elliptic": "#b3003c", "flat": "#5b3fd0", "hyperbolic": "#4f7a00", "learned": "#7a3b12",
+        "ink": "#1b1f24",
+        "soft": "#6b7480",
+        "paper": "#ffffff",
+        "gold": "#c08a00",
+        "elliptic": "#b3003c",
+        "flat": "#5b3fd0",
+        "hyperbolic": "#4f7a00",
+        "learned": "#7a3b12",
     },
     "dark": {
-        "ink": "#e8eaed", "soft": "#98a2ad", "paper": "#15181c", "gold": "#ffe14d",
-        "elliptic": "#ff5c7a", "flat": "#a993ff", "hyperbolic": "#a8d63a", "learned": "#d2a27c",
+        "ink": "#e8eaed",
+        "soft": "#98a2ad",
+        "paper": "#15181c",
+        "gold": "#ffe14d",
+        "elliptic": "#ff5c7a",
+        "flat": "#a993ff",
+        "hyperbolic": "#a8d63a",
+        "learned": "#d2a27c",
     },
-}  # fmt: skip
+}
 for _name, _colors in COLORS.items():
     PALETTE[_name] |= {f"class{i}": color for i, color in enumerate(_colors)}
 LIGHT = PALETTE["light"]
@@ -73,7 +85,8 @@ IN_TEXT = LIGHT | {"ink": "currentColor"}  # of the text around the picture, lig
 BLUE = LIGHT["class1"]
 INKS = LIGHT | {"ink": "black"}
 REGION_TINT = 0.22  # how much of a class's colour its regions show
-DOMAIN_WIDTH, EDGE_WIDTH = 2.2, 0.8
+DOMAIN_WIDTH = 2.2
+EDGE_WIDTH = 0.8
 MOST_POINTS = 2000  # residuals that are drawn of more
 NAMES = ("$x_1$", "$x_2$")
 
@@ -127,15 +140,18 @@ def elements(shapes: Iterable[Shape], *frame: Any) -> str:
 
 
 def _element(shape: Shape, window: Floats, size: float, palette: Mapping[str, str]) -> str:
-    scale, most = size / np.ptp(window, axis=0).max(), CLIP_WIDTHS * size
+    scale = size / np.ptp(window, axis=0).max()
+    most = CLIP_WIDTHS * size
     xy = np.clip((shape.xy - [window[0, 0], window[1, 1]]) * [scale, -scale], -most, most)
-    color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
+    color = palette.get(shape.color, shape.color)
+    edge = palette.get(shape.edge, "none")
     paths = ["L".join(f"{x:.1f} {y:.1f}" for x, y in p.tolist()) for p in split_paths(xy)]
     if shape.kind == "area":
         d = "".join(f"M{path}Z" for path in paths)
         return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
     if shape.kind == "line":
-        d, dashes = "".join(f"M{path}" for path in paths), " ".join(map(str, shape.dash))
+        d = "".join(f"M{path}" for path in paths)
+        dashes = " ".join(map(str, shape.dash))
         dash = f' stroke-dasharray="{dashes}"' if dashes else ""
         return (
             f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
@@ -186,14 +202,20 @@ class PlaneDisplay:
     def _finish(self, ax: Axes, domains: Any, *shown: Floats, **options: Any) -> Self:
         draw_domains(ax, domains)
         finish_axes(ax, np.concatenate(shown), **options)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
 
 
 def finish_axes(
-    ax: Axes, shown: Floats, names: Sequence[str] = NAMES, *, padding: float = PADDING,
-    title: str = "", legend: bool = False,
-) -> None:  # fmt: skip
+    ax: Axes,
+    shown: Floats,
+    names: Sequence[str] = NAMES,
+    *,
+    padding: float = PADDING,
+    title: str = "",
+    legend: bool = False,
+) -> None:
     # displays may share one axes: limits hold all that is shown, and texts that are set stay
     ax.update_datalim(shown)
     ax.margins(padding)
@@ -253,9 +275,12 @@ def draw_lines(ax: Axes, paths: Iterable[Floats], **options: Any) -> Any:
 
 
 def draw_points(
-    ax: Axes, points: Floats, labels: AnyArray | None = None, classes: AnyArray | None = None,
+    ax: Axes,
+    points: Floats,
+    labels: AnyArray | None = None,
+    classes: AnyArray | None = None,
     **options: Any,
-) -> None:  # fmt: skip
+) -> None:
     dots = Shape("marks", points, "black", 2.0, edge_width=0.5)
     if labels is None:
         draw_shape(ax, dots, **({"color": "black", "edgecolors": "white"} | options))

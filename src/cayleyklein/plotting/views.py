@@ -51,32 +51,45 @@ class ChartView:
     """
 
     def __init__(
-        self, metric: CurvedMetric, name: str, camera: tuple[float, float] | None = None, *,
-        in_unit: bool = False, half_width: float = 1.0,
-    ) -> None:  # fmt: skip
-        self.metric, self.name, self.half_width = metric, name, half_width
-        self.sign, self.domain = int(np.sign(metric.curvature)), metric.domain
+        self,
+        metric: CurvedMetric,
+        name: str,
+        camera: tuple[float, float] | None = None,
+        *,
+        in_unit: bool = False,
+        half_width: float = 1.0,
+    ) -> None:
+        self.metric = metric
+        self.name = name
+        self.half_width = half_width
+        self.sign = int(np.sign(metric.curvature))
+        self.domain = metric.domain
         self.straight = name == EUCLIDEAN or self.sign == 0
-        self.surface, self._camera = name in EMBEDDED, camera
-        self.scale, self._origin = 1.0, np.zeros(3 if self.surface else 2)
+        self.surface = name in EMBEDDED
+        self.camera = camera
+        self.scale, self.origin = 1.0, np.zeros(3 if self.surface else 2)
         if in_unit and name != EUCLIDEAN:
             unit = math.sqrt(abs(metric.curvature)) or 1.0
             self.scale = (2.0 if name == "conformal" else 1.0) / unit
-            self._origin = np.asarray(metric.to_chart(metric.center, name), dtype=float)
-        bowl, tilt = name == "hyperboloid", camera[1] if camera else 90.0
+            self.origin = np.asarray(metric.to_chart(metric.center, name), dtype=float)
+        bowl = name == "hyperboloid"
+        tilt = camera[1] if camera else 90.0
         self.has_horizon = self.surface and tilt < (45.0 if bowl else STEEP)
         if not camera:
             return
         turn, tilt = (math.radians(angle) for angle in camera)
-        c, s, low, high = math.cos(turn), math.sin(turn), math.cos(tilt), math.sin(tilt)
-        self._right = np.array([c, s, 0.0])
-        self._up = np.array([-s * high, c * high, low])
-        self._eye = np.array([s * low, -c * low, high])
+        c = math.cos(turn)
+        s = math.sin(turn)
+        low = math.cos(tilt)
+        high = math.sin(tilt)
+        self.right = np.array([c, s, 0.0])
+        self.up = np.array([-s * high, c * high, low])
+        self.eye = np.array([s * low, -c * low, high])
         self.apex = np.array([0.0, -self.scale * low])  # of the projection to the plane
         # the normal of a bowl is (-X, -Y, Z); its horizon goes along (high, -low) against the eye
-        self._facing = self._eye * ([-1, -1, 1] if bowl else [1, 1, 1])
+        self.facing = self.eye * ([-1, -1, 1] if bowl else [1, 1, 1])
         if bowl and self.has_horizon:
-            self._rise = np.array([s * high, -c * high, low]) / math.sqrt(math.cos(2 * tilt))
+            self.rise = np.array([s * high, -c * high, low]) / math.sqrt(math.cos(2 * tilt))
 
     def to_screen(self, x: ArrayLike) -> Floats:
         """Return points (…, 2) on the screen; those on the absolute slightly inside it."""
@@ -86,9 +99,9 @@ class ChartView:
         """Return points on the screen, and how much a surface faces the eye there, < 0 behind."""
         if self.name == EUCLIDEAN or not x.size:
             return x, np.ones(x.shape[:-1])
-        y = self._chart(x)
-        facing = y @ self._facing if self.has_horizon else np.ones(x.shape[:-1])
-        seen = self._project((y - self._origin) * self.scale)
+        y = self.to_chart(x)
+        facing = y @ self.facing if self.has_horizon else np.ones(x.shape[:-1])
+        seen = self._project((y - self.origin) * self.scale)
         reach = np.linalg.norm(seen, axis=-1, keepdims=True) / (FARTHEST * self.half_width)
         return np.asarray(seen / np.maximum(reach, 1.0)), np.asarray(facing)
 
@@ -97,14 +110,14 @@ class ChartView:
         flat = np.concatenate([w, np.zeros((*w.shape[:-1], 1))], axis=-1)
         return self._project(flat * self.scale)
 
-    def _chart(self, x: Floats) -> Floats:
+    def to_chart(self, x: Floats) -> Floats:
         return np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), self.name), float)
 
     def _project(self, y: Floats) -> Floats:
-        if self._camera is None:
+        if self.camera is None:
             return y
         # the flat limit has two coordinates
-        return np.asarray(y @ np.stack([self._right, self._up])[:, : y.shape[-1]].T)
+        return np.asarray(y @ np.stack([self.right, self.up])[:, : y.shape[-1]].T)
 
     def faces_away(self, x: ArrayLike) -> Bools:
         return np.asarray(self.look(np.asarray(x, dtype=float))[1] < 0)
@@ -112,16 +125,16 @@ class ChartView:
     def horizon(self, t: ArrayLike) -> Floats:
         t = np.asarray(t, dtype=float)[..., None]
         if self.name == "hyperboloid":
-            y = np.sinh(t) * self._right + np.cosh(t) * self._rise
+            y = np.sinh(t) * self.right + np.cosh(t) * self.rise
         else:
-            y = np.cos(t) * self._right + np.sin(t) * self._up
+            y = np.cos(t) * self.right + np.sin(t) * self.up
         return np.asarray(self.metric.from_chart(y, self.name), dtype=float)
 
     def horizon_parameter(self, x: Floats) -> Floats:
-        y = self._chart(x)
+        y = self.to_chart(x)
         if self.name == "hyperboloid":
-            return np.asarray(np.arcsinh(y @ self._right))
-        t = np.arctan2(y @ self._up, y @ self._right)
+            return np.asarray(np.arcsinh(y @ self.right))
+        t = np.arctan2(y @ self.up, y @ self.right)
         return np.asarray(np.clip(t, CLEARANCE, math.pi - CLEARANCE))
 
     def outline(self, n: int) -> Floats:
@@ -188,8 +201,10 @@ def sample_boundaries(view: ChartView, cell: Ints, boundary: Boundary) -> Loops:
     count[~arc] = _pieces_needed(view, starts[~arc], ends[~arc])
     count[arc] += np.maximum(inner[arc], 0).astype(np.intp)
     row, part = spread(count)
-    x, between = starts[row], part > 0
-    bent, flat = between & arc[row], between & ~arc[row]
+    x = starts[row]
+    between = part > 0
+    bent = between & arc[row]
+    flat = between & ~arc[row]
     if bent.any():
         theta = (first[row] + part - 1)[bent] * ARC_STEP
         on_circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
@@ -215,7 +230,8 @@ def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Flo
         sigma = np.sqrt(1 + metric.curvature * np.sum(z * z, axis=-1))
         cosine = (1 + metric.curvature * np.sum(z[0] * z[1], axis=-1)) / (sigma[0] * sigma[1])
         omega = np.maximum(np.arccos(np.clip(cosine, -1, 1)), SMALL_ANGLE)
-        a, b = np.sin((1 - t) * omega) / sigma[0], np.sin(t * omega) / sigma[1]
+        a = np.sin((1 - t) * omega) / sigma[0]
+        b = np.sin(t * omega) / sigma[1]
         t = b / (a + b)
     elif metric.curvature < 0:
         t = (1 - np.cos(math.pi * t)) / 2
@@ -226,8 +242,9 @@ def _pieces_needed(view: ChartView, starts: Floats, ends: Floats) -> Ints:
     if view.straight or not len(starts):
         return np.ones(len(starts), dtype=np.intp)
     middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
-    p, m, q = view._chart(np.stack([starts, middle, ends])) * view.scale
-    chord, bent = q - p, m - p
+    p, m, q = view.to_chart(np.stack([starts, middle, ends])) * view.scale
+    chord = q - p
+    bent = m - p
     square = np.maximum(np.sum(chord * chord, axis=1), np.finfo(float).tiny)
     foot = (np.sum(bent * chord, axis=1) / square)[:, None] * chord
     sagitta = np.linalg.norm(bent - foot, axis=1)
@@ -243,7 +260,8 @@ def see_path(view: ChartView, path: Floats) -> tuple[Floats, Floats]:
     side = np.where(gap, np.nan, side)
     cut = np.flatnonzero(side[:-1] * side[1:] < 0)
     at = view.to_screen(_crossings(path[cut], path[cut + 1], side[cut], side[cut + 1]))
-    seen, side = np.insert(seen, cut + 1, at, axis=0), np.insert(side, cut + 1, 0.0)
+    seen = np.insert(seen, cut + 1, at, axis=0)
+    side = np.insert(side, cut + 1, 0.0)
     return np.where(side[:, None] >= 0, seen, np.nan), np.where(side[:, None] <= 0, seen, np.nan)
 
 
@@ -252,7 +270,8 @@ def see_loops(view: ChartView, loops: Loops) -> tuple[Loops, Loops]:
 
     A side goes along the horizon where corners are left out; to go there and back encloses nothing.
     """
-    (x, loop), after = loops, loops.after
+    (x, loop) = loops
+    after = loops.after
     seen, side = view.look(x)
     near = side > 0
     if near.all():
@@ -275,7 +294,8 @@ def _one_side(view: ChartView, seen: Floats, loop: Ints, t: Floats) -> Loops:
     step = np.nan_to_num(t[Loops(seen, loop).after] - t)
     count = 1 + (np.abs(step) / HORIZON_STEP).astype(np.intp)
     row, part = spread(count)
-    t, xy = t[row] + step[row] * part / count[row], seen[row]
+    t = t[row] + step[row] * part / count[row]
+    xy = seen[row]
     here = ~np.isnan(t)
     xy[here] = view.to_screen(view.horizon(t[here]))
     return Loops(xy, loop[row])
@@ -325,7 +345,8 @@ class Canvas:
 
     def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
         seen, facing = self.view.look(x)
-        away, dots = facing < 0, Shape("marks", seen, color, size, marker=marker)
+        away = facing < 0
+        dots = Shape("marks", seen, color, size, marker=marker)
         self._front.append(dots._replace(xy=seen[~away]))
         self._back.append(dots._replace(xy=seen[away], alpha=0.4))
 

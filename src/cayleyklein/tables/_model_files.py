@@ -17,30 +17,19 @@ import numpy as np
 
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
+from cayleyklein.columns import entrance
 from cayleyklein.columns.cells import CellFormat
 from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
-from cayleyklein.prediction.state import kernel_state, restore_kernel
+from cayleyklein.prediction.state import fitted_rows, kernel_state, restore_kernel
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
 FORMAT_VERSION = 8  # raised whenever another cayleyklein could not read, or would misread, a file
 NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
-TRUSTED = {  # the objects that a file may hold: what an encoder of tables is made of
-    "cayleyklein.columns.cells.CellFormat",
-    "cayleyklein.columns.column.Column",
-    "cayleyklein.columns.encoder.TableEncoder",
-    "cayleyklein.columns.gaps.Gaps",
-    "sklearn.decomposition._truncated_svd.TruncatedSVD",
-    "sklearn.feature_extraction.text.TfidfTransformer",
-    "sklearn.feature_extraction.text.TfidfVectorizer",
-    "sklearn.pipeline.Pipeline",
-    "skrub._string_encoder.StringEncoder",
-    "skrub._to_str.ToStr",
-}
-ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that each may make
+ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops archive may make
     "JsonNode": {"builtins.str"},
     "DictNode": {"builtins.dict"},
     "ListNode": {"builtins.list"},
@@ -48,11 +37,20 @@ ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that
     "NdArrayNode": {"numpy.ndarray", "numpy.float64", "numpy.float32", "numpy.int64"},
     "TypeNode": {"builtins.str", "numpy.float64"},
     "DTypeNode": {"numpy.dtype"},
-    "ObjectNode": TRUSTED,
+    "ObjectNode": {  # what an encoder of tables is made of
+        "cayleyklein.columns.cells.CellFormat",
+        "cayleyklein.columns.column.Column",
+        "cayleyklein.columns.encoder.TableEncoder",
+        "cayleyklein.columns.gaps.Gaps",
+        "sklearn.decomposition._truncated_svd.TruncatedSVD",
+        "sklearn.feature_extraction.text.TfidfTransformer",
+        "sklearn.feature_extraction.text.TfidfVectorizer",
+        "sklearn.pipeline.Pipeline",
+        "skrub._string_encoder.StringEncoder",
+        "skrub._to_str.ToStr",
+    },
 }
-NOT_SAVED = ("callback", "n_jobs")  # parameters; threads belong to the machine
 TableModel = TableClassifier | TableRegressor
-MODELS: dict[str, type[TableModel]] = {"class": TableClassifier, "number": TableRegressor}
 METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
     "CurvedMetric": (CurvedMetric, ""),
     "FormMetric": (FormMetric, ""),
@@ -89,7 +87,8 @@ def save_model(model: Any, path: str | Path) -> None:
         raise InvalidInputError(f"{said}; expected a TableClassifier or a TableRegressor.")
     if not hasattr(model, "estimator_"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
-    state, note = state_of(model), {"version": FORMAT_VERSION, "cayleyklein": __version__}
+    state = state_of(model)
+    note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
     with writing(path) as temporary:
         with temporary.open("wb") as file:
             skops.dump(state, file)
@@ -142,9 +141,11 @@ def check_contents(archive: bytes, path: Path) -> None:
             if type(version) is not int or version < 1:
                 raise ValueError(f"its version is {version!r}")
             if version != FORMAT_VERSION:
-                age, remedy = "older", "fit the model again"
+                age = "older"
+                remedy = "fit the model again"
                 if version > FORMAT_VERSION:
-                    age, remedy = "newer", "update cayleyklein"
+                    age = "newer"
+                    remedy = "update cayleyklein"
                 reads = f"{FORMAT_VERSION}, which cayleyklein {__version__} reads"
                 said = f"{path} has format version {version}, {age} than {reads}"
                 raise InvalidInputError(f"{said}; {remedy}.")
@@ -170,7 +171,8 @@ def check_contents(archive: bytes, path: Path) -> None:
 
 
 def parameters_of(model: Any) -> State:
-    values = {name: v for name, v in model.get_params(deep=False).items() if name not in NOT_SAVED}
+    values = model.get_params(deep=False)
+    del values["callback"], values["n_jobs"]  # threads belong to the machine
     for name, value in values.items():
         values[name] = value.item() if isinstance(value, np.generic) else value
         try:
@@ -204,7 +206,8 @@ def metric_part(factor: Any, center: Any, curvature: float) -> CurvedMetric | Fo
 
 
 def state_of(model: TableModel) -> State:
-    given, is_class = model.estimator_._given, model.task == "class"
+    given = fitted_rows(model.estimator_)
+    is_class = model.task == "class"
     is_kernel = model.is_kernel
     return {
         "task": model.task,
@@ -226,10 +229,13 @@ def state_of(model: TableModel) -> State:
 
 
 def model_of(state: State) -> TableModel:
-    given, learned = state["parameters"], state["metric"]
-    model = MODELS[state["task"]]()
+    given = state["parameters"]
+    learned = state["metric"]
+    model = {"class": TableClassifier, "number": TableRegressor}[state["task"]]()
     model.set_params(**{name: given[name] for name in parameters_of(model)})
-    encoder, numbers, targets = state["encoder"], state["row_numbers"], state["targets"]
+    encoder = state["encoder"]
+    numbers = state["row_numbers"]
+    targets = state["targets"]
     columns = zip(learned["factors"], learned["centers"], learned["curvatures"], strict=True)
     parts = [metric_part(L, center, K) for L, center, K in columns]
     kind, several = METRICS[learned["kind"]]
@@ -239,26 +245,30 @@ def model_of(state: State) -> TableModel:
     if state["task"] == "class":
         targets = np.asarray(state["classes"])[targets]
     if state["kernel"] is None:
-        votes = {"n_neighbors": state["n_neighbors"], "geometry": "auto", "metric": metric}
-        estimator = model._estimator(model="neighbors", **votes).fit(
-            state["rows"], targets, state["weights"]
-        )
+        k = state["n_neighbors"]
+        voters = model._estimator(model="neighbors", n_neighbors=k, geometry="auto", metric=metric)
+        estimator = voters.fit(state["rows"], targets, state["weights"])
     else:
         estimator = model._estimator(model="kernel")
-        given, numeric = (state["rows"], targets, state["weights"]), state["task"] == "number"
-        rows = GivenRows.read(estimator, *given, numeric=numeric)
+        numeric = state["task"] == "number"
+        rows = GivenRows.read(estimator, state["rows"], targets, state["weights"], numeric=numeric)
         rows = replace(rows, searched=state["searched"])
         restore_kernel(estimator, state["kernel"], rows, metric)
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")
     blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
-    if not encoder._encoded(blank).shape[1] == encoder.n_features_out_ == estimator.n_features_in_:
+    if not hasattr(encoder, "feature_names_in_"):  # fitted on an array
+        blank = blank.to_numpy()
+    width = encoder.transform(blank).shape[1]
+    if not width == encoder.n_features_out_ == estimator.n_features_in_:
         raise InvalidInputError("the columns do not make the rows of the neighbours")
     if numbers.dtype.kind != "i" or numbers.shape != (estimator.n_samples_fit_,):
         raise InvalidInputError("the row numbers are not one for each row")
-    estimator.encoder_, estimator.n_features_in_ = encoder, encoder.n_features_in_
+    estimator.encoder_ = encoder
+    estimator.n_features_in_ = encoder.n_features_in_
     if hasattr(encoder, "feature_names_in_"):
         estimator.feature_names_in_ = encoder.feature_names_in_
+    entrance.wrap(estimator, type(model).__name__)
     model._take(estimator, dict(state["learned"]), numbers)
     if state["target"] is not None:
         model.target_ = str(state["target"])
