@@ -187,7 +187,7 @@ class Protocol:
 
     def splits(self, dataset: str, y: Ints) -> list[Split]:
         """Return the training and test rows of each split; every call returns the same."""
-        checks.as_choice(dataset, "dataset", loaders.SOURCES)
+        checks.as_choice(dataset, "dataset", tuple(loaders.SOURCES))
         checks.as_points(y, "y", ndim=1)
         if self.is_partition(dataset):
             splitter = splitting.LeaveOneOut()

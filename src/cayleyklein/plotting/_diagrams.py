@@ -16,10 +16,6 @@ from cayleyklein.geometry.charts import EMBEDDED, refuse_chart
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, shapes, views
 
-# after the Euclidean and Klein's, for K = 0, K > 0 and K < 0
-USUAL_CHARTS = ((), ("conformal", "sphere"), ("conformal", "half_space", "hemisphere"))
-CAMERA = (30.0, 35.0)  # turn and tilt, in degrees
-
 
 def _check_plane(diagram: CayleyKleinVoronoi) -> None:
     kind = type(diagram).__name__
@@ -146,8 +142,14 @@ class ChartDisplay:
         """
         _check_plane(diagram)
         sign = int(np.sign(diagram.metric.curvature))
-        usual = (views.EUCLIDEAN, "klein", *USUAL_CHARTS[sign])
-        names = usual if charts is None else checks.as_texts(charts, "charts")
+        if charts is None:
+            names: tuple[str, ...] = (views.EUCLIDEAN, "klein")
+            if sign > 0:
+                names += ("conformal", "sphere")
+            if sign < 0:
+                names += ("conformal", "half_space", "hemisphere")
+        else:
+            names = tuple(checks.as_texts(charts, "charts"))
         checks.expect(len(names) > 0, "charts", charts, "a list of names")
         for name in names:
             checks.as_choice(name, "charts", (views.EUCLIDEAN, *CHARTS))
@@ -184,25 +186,42 @@ class ChartDisplay:
 def _draw_chart(
     ax: shapes.Axes, diagram: CayleyKleinVoronoi, chart: str, options: dict[str, Any]
 ) -> None:
-    view = views.ChartView(diagram.metric, chart, CAMERA if chart in EMBEDDED else None)
+    camera = (30.0, 35.0) if chart in EMBEDDED else None  # turn and tilt, in degrees
+    view = views.ChartView(diagram.metric, chart, camera)
     ends = np.concatenate([view.to_screen(view.rim()), view.to_screen(view.outline(99))])
     if chart in ("half_space", "hyperboloid") or not len(ends):
         low, high = outlines.bounds_of(view.to_screen(diagram.points))
         half = max(0.75 * float((high - low).max()), 0.1)  # of a square around the points
         bounds = (low + high) / 2 + np.array([[-half], [half]])
-        bounds[0, 1] = 0.0 if chart == "half_space" else bounds[0, 1]
+        if chart == "half_space":
+            bounds[0, 1] = 0.0
     else:
         bounds = outlines.bounds_of(ends)
     edges = views.Canvas(view)
     others = views.Canvas(view)
-    edges.segments(*np.moveaxis(diagram.ridge_segments()[1], 1, 0), shapes.BLUE, shapes.EDGE_WIDTH)
+    segments = diagram.ridge_segments()[1]
+    edges.segments(segments[:, 0], segments[:, 1], shapes.BLUE, shapes.EDGE_WIDTH)
     others.rim(shapes.DOMAIN_WIDTH if view.sign < 0 else shapes.EDGE_WIDTH)  # the conic is thick
     others.marks(diagram.points, "ink", 2.2)
     for canvas, look in ((edges, options), (others, {})):
         for shape in canvas.shapes():
             shapes.draw_shape(ax, shape, **look)
     letter = {views.EUCLIDEAN: "x", "klein": "w"}.get(chart, "y")
-    title = views.CHART_TITLES.get(chart, (chart,) * 3)[view.sign + 1]
+    title = _chart_title(chart, view.sign)
     shapes.finish_axes(ax, bounds, (f"${letter}_1$", f"${letter}_2$"), title=title)
     if chart in EMBEDDED:
         ax.set_axis_off()  # a projection has no coordinates
+
+
+def _chart_title(chart: str, sign: int) -> str:
+    """Return what a chart is called, by the sign of K."""
+    if chart == "klein":
+        return {-1: "Klein disc", 0: "Cartesian", 1: "gnomonic"}[sign]
+    if chart == "conformal":
+        return {-1: "Poincaré disc", 0: "Cartesian / 2", 1: "stereographic"}[sign]
+    titles = {
+        views.EUCLIDEAN: "Euclidean: the data",
+        "poincare": "Poincaré disc",
+        "half_space": "Poincaré half-plane",
+    }
+    return titles.get(chart, chart)

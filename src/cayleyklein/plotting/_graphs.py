@@ -13,10 +13,6 @@ from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.metrics import Metric
 from cayleyklein.plotting import outlines, shapes
 
-SCORES = {"numbers": "R² of each row by the others", "labels": "accuracy, each row by the others"}
-LEAST_GAIN = 0.02  # of a score that is worth a look: room above and below it
-DEPTH = 2.0  # lowest log likelihood shown, in units of its fall at the ends of the interval
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CurvatureDisplay:
@@ -59,7 +55,8 @@ class CurvatureDisplay:
         look = {"color": color, "marker": ".", "label": "log likelihood"} | options
         self.line_ = ax.plot(K, value, **look)[0]
         ax.plot([found.curvature], [0.0], "o", color=color)
-        deep = DEPTH * min(value[np.clip(K, low, high) == K].min(), -2.0)
+        # down to twice the fall at the ends of the interval
+        deep = 2.0 * min(value[np.clip(K, low, high) == K].min(), -2.0)
         ax.set_ylim(deep, -0.1 * deep)
         if found.kind != "dissimilarities":  # linear up to R⁻², the scale of the domain
             ax.set_xscale("symlog", linthresh=-K.min(), linscale=1.5)
@@ -70,12 +67,16 @@ class CurvatureDisplay:
         ax.set(xlabel=ax.get_xlabel() or "curvature K", ylabel=height)
         ax.set_title(ax.get_title() or found.headline)
         self.score_ax_ = None
-        if found.kind in SCORES:
+        score_names = {
+            "numbers": "R² of each row by the others",
+            "labels": "accuracy, each row by the others",
+        }
+        if found.kind in score_names:
             self.score_ax_ = other = ax.twinx()
             other.plot(K, found.profile.score, "--", color="0.45")
             low, high = other.get_ylim()
-            other.set_ylim(low - LEAST_GAIN, high + LEAST_GAIN)
-            other.set_ylabel(f"{SCORES[found.kind]} (dashed)", color="0.35")
+            other.set_ylim(low - 0.02, high + 0.02)  # smaller differences are not worth a look
+            other.set_ylabel(f"{score_names[found.kind]} (dashed)", color="0.35")
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
@@ -132,7 +133,8 @@ class FeatureWeightsDisplay:
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
         ax = shapes.new_axes(ax)
         d = len(self.weights)
-        look = {"color": shapes.BLUE, "tick_label": [str(self.names[i]) for i in order]} | options
+        names = [str(self.names[i]) for i in order]
+        look = {"color": shapes.BLUE, "tick_label": names} | options
         self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], **look)
         ax.invert_yaxis()
         ax.set_xlim(left=0)

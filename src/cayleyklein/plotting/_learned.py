@@ -21,10 +21,6 @@ from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import _plane, outlines, shapes
 
-EDGE_POINTS = 64
-EDGE_COLOR = "0.6"  # of the edges of a map
-BEHIND = 0.2  # opacity of the far side of a globe
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DecisionBoundaryDisplay(shapes.PlaneDisplay):
@@ -123,14 +119,14 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         """Draw regions, rows and a legend, in new axes by default; options are the contours'."""
         ax = shapes.new_axes(ax)
         n = len(self.regions)
-        (low, high) = self.bounds
+        low, high = self.bounds
         tints = [*shapes.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
         half = (high - low) / (n - 1) / 2
         extent: Any = np.stack([low - half, high + half]).T.ravel()
-        look: Any = {"origin": "lower", "interpolation": "nearest", "extent": extent}
-        ax.imshow(np.array(tints)[self.regions], **look)
+        image = np.array(tints)[self.regions]
+        ax.imshow(image, origin="lower", interpolation="nearest", extent=extent)
         x, y = np.linspace(low, high, n).T
-        look = {"colors": "black", "linewidths": 1.0} | options
+        look: Any = {"colors": "black", "linewidths": 1.0} | options
         for code in np.unique(self.regions[self.regions >= 0]):
             side = np.ma.masked_where(self.regions < 0, (self.regions == code).astype(float))
             if not side.all():
@@ -138,8 +134,9 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         if self.X is not None:
             shapes.draw_points(ax, self.X, self.y, self.classes)
         legend = legend and self.X is not None and self.y is not None
-        look = {"names": self.names, "padding": 0.0, "legend": legend}
-        return self._finish(ax, self.domains, self.bounds, **look)
+        return self._finish(
+            ax, self.domains, self.bounds, names=self.names, padding=0.0, legend=legend
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -238,8 +235,9 @@ class MetricDisplay(shapes.PlaneDisplay):
             shapes.finish_axes(corner, far, ("", ""))
         K = ", ".join(shapes.number(part.curvature, 3) for part, _ in terms_of(self.metric))
         title = f"{self.metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"
-        look: Any = {"names": self.names, "title": title, "legend": legend and self.y is not None}
-        return self._finish(ax, domains, near if distant else far, **look)
+        legend = legend and self.y is not None
+        shown = near if distant else far
+        return self._finish(ax, domains, shown, names=self.names, title=title, legend=legend)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -298,7 +296,7 @@ class MapDisplay(shapes.PlaneDisplay):
         K = estimator.curvature_
         metric = estimator.metric_
         place = estimator.embedding_ if estimator.sphere_ is None else estimator.sphere_
-        t = np.linspace(0, 1, EDGE_POINTS)[:, None]
+        t = np.linspace(0, 1, 64)[:, None]
 
         def image(x: Floats) -> Floats:
             if K > 0:
@@ -316,15 +314,23 @@ class MapDisplay(shapes.PlaneDisplay):
         on_globe = self.curvature > 0
         flat = self.points[:, :2]
         front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)
-        for far, alpha in ((True, BEHIND), (False, 1.0)):
-            shown = (np.where((e[:, -1:] < 0) == far, e, np.nan) for e in self.edges)
-            paths = [e[:, :2] for e in (shown if on_globe else () if far else self.edges)]
-            shapes.draw_lines(ax, paths, colors=EDGE_COLOR, linewidths=1.0, alpha=alpha)
+        faint = 0.2  # opacity of what is behind a globe
+        near = [edge[:, :2] for edge in self.edges]
+        far: list[Floats] = []
+        if on_globe:
+            near = [np.where(edge[:, 2:] < 0, np.nan, edge)[:, :2] for edge in self.edges]
+            far = [np.where(edge[:, 2:] < 0, edge, np.nan)[:, :2] for edge in self.edges]
+        shapes.draw_lines(ax, far, colors="0.6", linewidths=1.0, alpha=faint)
+        shapes.draw_lines(ax, near, colors="0.6", linewidths=1.0, alpha=1.0)
         classes = None if self.y is None else np.unique(self.y)
-        for some, sight in ((~front, {"alpha": BEHIND, "label": None}), (front, {})):
-            if some.any():
-                mine = None if self.y is None else self.y[some]
-                shapes.draw_points(ax, flat[some], mine, classes, **({"s": 18} | options | sight))
+        dots: Any = {"s": 18} | options
+        if not front.all():
+            labels = None if self.y is None else self.y[~front]
+            hidden = dots | {"alpha": faint, "label": None}
+            shapes.draw_points(ax, flat[~front], labels, classes, **hidden)
+        if front.any():
+            labels = None if self.y is None else self.y[front]
+            shapes.draw_points(ax, flat[front], labels, classes, **dots)
         look: Any = {"textcoords": "offset points", "fontsize": "x-small", "zorder": 5}
         for point, name, seen in zip(flat, self.names or (), front, strict=False):
             if seen:
@@ -336,8 +342,15 @@ class MapDisplay(shapes.PlaneDisplay):
             shapes.draw_shape(ax, ball, zorder=0)
             shapes.draw_shape(ax, ball._replace(kind="line", alpha=1.0))
             ax.set_axis_off()
-        kind = "globe" if on_globe else "Poincaré disc" if self.curvature else "plane"
-        look = {"names": ("$y_1$", "$y_2$"), "legend": legend and self.y is not None}
-        look["title"] = f"{kind}, $K$ = {shapes.number(self.curvature, 3)}"
+        kind = "plane"
+        if self.curvature:
+            kind = "globe" if on_globe else "Poincaré disc"
         bounds = outlines.edges_of(domains) or [flat]
-        return self._finish(ax, () if on_globe else domains, *bounds, **look)
+        return self._finish(
+            ax,
+            () if on_globe else domains,
+            *bounds,
+            names=("$y_1$", "$y_2$"),
+            title=f"{kind}, $K$ = {shapes.number(self.curvature, 3)}",
+            legend=legend and self.y is not None,
+        )

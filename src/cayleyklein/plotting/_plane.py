@@ -222,7 +222,7 @@ class CrossRatioDisplay(shapes.PlaneDisplay):
         names = checks.as_texts(labels, "labels")
         checks.expect(len(names) == len(self.points), "labels", labels, "four names")
         ax = shapes.new_axes(ax)
-        (start, end) = self.points[2:]
+        start, end = self.points[2:]
         along = (end - start) / math.dist(start, end)
         t = (self.points - start) @ along
         ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * 0.08 * np.ptp(t)
@@ -236,7 +236,8 @@ class CrossRatioDisplay(shapes.PlaneDisplay):
         for domain in self.domains:  # P and Q are named outside, where the conic recedes
             for i, outwards in ((2, -along), (3, along)):
                 normal = domain.matrix @ (self.points[i] - domain.center)
-                shifts[i] = 9 * outwards + (11 if normal @ across >= 0 else -11) * across
+                side = 11 if normal @ across >= 0 else -11
+                shifts[i] = 9 * outwards + side * across
         look: Any = {"ha": "center", "va": "center", "zorder": 5, "textcoords": "offset points"}
         for name, at, shift in zip(names, self.points, shifts, strict=True):
             ax.annotate(f"${name}$", at, shift, **look)

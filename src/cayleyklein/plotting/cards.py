@@ -20,15 +20,7 @@ from cayleyklein.plotting.shapes import Shape, chain, number
 
 Facts = list[tuple[str, str]]
 
-METRIC_SIZE = 180
-PART_SIZE = 90
-DIAGRAM_SIZE = 240  # pixels along the longer side
-LATTICE = 5
-OUTLINE_POINTS = 48  # balls along a side, and points on each
-MOST_ROWS = 1000
-MOST_BARS = 5  # rows to compute feature weights from, and bars to show them
-LONGEST_NAME = 22  # characters of the name of a bar
-MOST_CELLS = 2000  # a picture of more cells would be large, and grey
+METRIC_SIZE = 180  # pixels along the longer side of a picture
 
 
 def notebook_card(thing: Any) -> str:
@@ -63,7 +55,7 @@ def notebook_card(thing: Any) -> str:
             facts.append(("weights", ", ".join(f"{name} {w:.2f}" for name, w in parts.items())))
             bars = _weight_bars(thing.feature_weights(), names, "product", "what the model says")
         elif rows is not None:
-            shares = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
+            shares = metric.feature_weights(rows[:: 1 + len(rows) // 1000])
             shares = entrance.column_shares(thing, shares)
             bars = _weight_bars(shares, names, metric.geometry, "squared distances")
             facts.append(("bars", "largest shares of squared distances"))
@@ -125,9 +117,10 @@ def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
     row = 26
     parts = []
     digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-    for i, column in enumerate(np.argsort(-weights, kind="stable")[:MOST_BARS]):
-        name = f"x{column + 1}".translate(digits) if names is None else str(names[column])
-        text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    for i, column in enumerate(np.argsort(-weights, kind="stable")[:5]):
+        text = f"x{column + 1}".translate(digits) if names is None else str(names[column])
+        if len(text) > 22:
+            text = f"{text[:21]}…"
         length = width * 0.75 * weights[column] / weights.max()
         y = row * i
         parts.append(
@@ -154,7 +147,8 @@ def metric_picture(metric: combined.Metric, names: Sequence[str] | None = None) 
             where = f"the plane of {whose} two principal axes"
         drawn, caption, window = _balls_on(plane, METRIC_SIZE, where)
         if isinstance(plane, ProductMetric) and len(plane.metrics) > 1:
-            parts = "".join(_balls_on(part, PART_SIZE, where, window)[0] for part in plane.metrics)
+            size = METRIC_SIZE // 2
+            parts = "".join(_balls_on(part, size, where, window)[0] for part in plane.metrics)
             drawn += f'<div style="display:grid;gap:4px">{parts}</div>'
             caption += ", and next to it balls of each part,"
     except (CayleyKleinError, np.linalg.LinAlgError):  # a line, or points at distance 0
@@ -165,13 +159,14 @@ def metric_picture(metric: combined.Metric, names: Sequence[str] | None = None) 
 def _balls_on(
     plane: combined.Metric, size: int, where: str, window: Floats | None = None
 ) -> tuple[str, str, Floats]:  # the picture, its caption and its corners
-    centers, radius = outlines.ball_lattice(plane, window, LATTICE)
-    edges = outlines.edges_of(outlines.domains_of(plane), 4 * OUTLINE_POINTS)
+    n_balls = 5  # along a side
+    centers, radius = outlines.ball_lattice(plane, window, n_balls)
+    edges = outlines.edges_of(outlines.domains_of(plane), 192)
     bounds = outlines.bounds_of(*(edges or [centers]))
     if not edges:
-        half_a_cell = np.ptp(bounds, axis=0).max() / (2 * LATTICE)
+        half_a_cell = np.ptp(bounds, axis=0).max() / (2 * n_balls)
         bounds += [[-half_a_cell], [half_a_cell]]
-    balls = BallDisplay.from_metric(plane, centers, radius, resolution=OUTLINE_POINTS)
+    balls = BallDisplay.from_metric(plane, centers, radius, resolution=48)
     spheres = ball_shapes(balls, shapes.GEOMETRY_COLORS[plane.geometry], 0.15, 1.0)
     drawn = [*spheres, Shape("line", chain(edges), size=2.0)]
     caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''}"
@@ -190,11 +185,12 @@ def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
         *metric_facts(diagram.metric),
     ]
     for name, which in (("duplicates", diagram.duplicates), ("hidden", diagram.hidden)):
-        facts += [(name, f"{len(which):,}")] if len(which) else []
+        if len(which):
+            facts.append((name, f"{len(which):,}"))
     if diagram.metric.dimension != 2:
         return facts, "", "only for diagrams of the plane"
-    if cells > MOST_CELLS:
-        return facts, "", f"only for at most {MOST_CELLS:,} cells"
+    if cells > 2000:  # a picture of more would be large, and grey
+        return facts, "", "only for at most 2,000 cells"
     edges = outlines.edges_of(outlines.domains_of(diagram.metric))
     bounds = outlines.bounds_of(*edges) if diagram.window is None else diagram.window
     drawn = []
@@ -211,4 +207,4 @@ def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
     drawn.append(Shape("marks", diagram.points, size=2.0 if n < 200 else 1.0, edge=""))
     drawn.append(Shape("line", chain(edges), size=2.0))
     title = f"{kind} of {n} points, {diagram.metric.geometry}"
-    return facts, shapes.picture(drawn, bounds, DIAGRAM_SIZE, title), "the plane of x₁ and x₂"
+    return facts, shapes.picture(drawn, bounds, 240, title), "the plane of x₁ and x₂"

@@ -24,8 +24,8 @@ from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMe
 from cayleyklein.metrics.combined import Metric, first_term, terms_of
 from cayleyklein.plotting.shapes import unit_circle
 
-RIM = 1e-9  # points on the conic are drawn this far inside, relative to its size
-HORIZON = 1e-4  # polylines to infinity end this angle before it
+RIM = 1e-9  # relative distance inside the conic at which points on it are drawn
+HORIZON = 1e-4  # angle before π/2 at which polylines to infinity end
 
 
 class Section(NamedTuple):
@@ -75,7 +75,8 @@ class Section(NamedTuple):
 
 
 def column_names(names: Any, d: int, X: Any = None) -> list[str]:
-    names = getattr(X, "columns", None) if names is None else names
+    if names is None:
+        names = getattr(X, "columns", None)
     if names is None:
         return [f"$x_{{{i + 1}}}$" for i in range(d)]
     listed = not isinstance(names, str) and np.iterable(names)
@@ -110,8 +111,8 @@ def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any =
         return Section(middle, basis, chart, ("$z_1$", "$z_2$"))
     given = features if np.iterable(features) else [features]
     found = [names.index(f) if f in names else f for f in given]
-    valid = all(isinstance(k, int | np.integer) and 0 <= k < d for k in found)
-    valid = valid and len(found) == len(set(found)) == 2
+    are_columns = all(isinstance(k, int | np.integer) and 0 <= k < d for k in found)
+    valid = are_columns and len(found) == len(set(found)) == 2
     expect(valid, "features", features, f"two different columns, by name or by index below {d}")
     i, j = found
     basis = np.eye(d)[:, [i, j]]
@@ -231,7 +232,9 @@ def spheres(metric: CurvedMetric, centers: Floats, radius: Any, n: int) -> Float
     C = np.linalg.cholesky(metric_tensor(centers, metric))
     u = unit_circle(n) @ np.linalg.inv(C) @ metric.factor.T
     slope = K * np.sum(z * u, axis=-1, keepdims=True) / (1 + K * np.sum(z * z, axis=-1))[..., None]
-    c, s = (f(np.reshape(radius, (-1, 1, 1)), K) for f in (lifts.cosine, lifts.sine))
+    r = np.reshape(radius, (-1, 1, 1))
+    c = lifts.cosine(r, K)
+    s = lifts.sine(r, K)
     height = np.where(c > s * slope, c - s * slope, np.nan)
     shift = (c * z + s * (u - slope * z)) / height @ metric.inverse_factor.T
     return np.asarray(metric.center + shift)

@@ -253,7 +253,7 @@ def draw_order_k(figure: Any) -> None:
 
 
 def _spread_inside(metric: CurvedMetric, n: int) -> Floats:
-    """Return those of n evenly spread points that are well inside a hyperbolic domain."""
+    """Spread n points evenly over a square; return those well inside a hyperbolic domain."""
     disc = 2 * qmc.Halton(2, scramble=False).random(n + 1)[1:] - 1
     disc = disc[np.linalg.norm(disc, axis=1) < 0.95]
     domain = metric.domain

@@ -77,28 +77,25 @@ LIGHT = PALETTE["light"]
 GEOMETRY_COLORS = {name: LIGHT[name] for name in ("elliptic", "hyperbolic", "flat")}
 GEOMETRY_COLORS |= {"mixed": LIGHT["learned"], "product": LIGHT["gold"]}
 
-N_HUES = len(COLORS["light"])
 STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
 PADDING = 0.04  # margin of a picture on each side, relative to its size
-CLIP_WIDTHS = 40.0  # coordinates end this many widths outside the picture
-IN_TEXT = LIGHT | {"ink": "currentColor"}  # of the text around the picture, light or dark
 BLUE = LIGHT["class1"]
-INKS = LIGHT | {"ink": "black"}
 REGION_TINT = 0.22  # how much of a class's colour its regions show
-DOMAIN_WIDTH = 2.2
-EDGE_WIDTH = 0.8
-MOST_POINTS = 2000  # residuals that are drawn of more
+DOMAIN_WIDTH = 2.2  # of the conic, in points
+EDGE_WIDTH = 0.8  # of the edges of cells, in points
 NAMES = ("$x_1$", "$x_2$")
 
 
 def class_look(label: int) -> tuple[str, str, float]:
     """Return the colour and marker of a class, unique up to 56, and the opacity of its region."""
-    strength = STRENGTHS[label // N_HUES % len(STRENGTHS)]
-    return f"class{label % N_HUES}", list(MARKERS)[label % len(MARKERS)], strength
+    n_hues = len(COLORS["light"])
+    marker = list(MARKERS)[label % len(MARKERS)]
+    strength = STRENGTHS[label // n_hues % len(STRENGTHS)]
+    return f"class{label % n_hues}", marker, strength
 
 
 class Shape(NamedTuple):
-    """An "area", a "line", "marks" or "words" to draw; NaN in xy parts two paths."""
+    """An "area", a "line", "marks" or "words" to draw; NaN in xy separates two paths."""
 
     kind: str
     xy: Floats
@@ -113,16 +110,20 @@ class Shape(NamedTuple):
 
 
 def chain(paths: Iterable[Floats]) -> Floats:
-    """Return paths as one, parted by rows of NaN; without those that are empty."""
+    """Return paths as one, separated by rows of NaN, without the empty ones."""
     gap = np.full((1, 2), np.nan)
     pieces = [piece for path in paths if len(path) for piece in (gap, path)]
     return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
 def split_paths(xy: Floats) -> list[Floats]:
-    """Return the paths that rows of NaN part."""
-    found = np.split(xy, np.flatnonzero(np.isnan(xy[:, 0])))
-    return [whole for piece in found if len(whole := piece[~np.isnan(piece[:, 0])])]
+    """Return the paths that rows of NaN separate."""
+    paths = []
+    for piece in np.split(xy, np.flatnonzero(np.isnan(xy[:, 0]))):
+        path = piece[~np.isnan(piece[:, 0])]
+        if len(path):
+            paths.append(path)
+    return paths
 
 
 def picture(shapes: Iterable[Shape], bounds: Floats, size: float, title: str) -> str:
@@ -131,7 +132,9 @@ def picture(shapes: Iterable[Shape], bounds: Floats, size: float, title: str) ->
     window = bounds + np.array([[-room], [room]])
     extent = np.ptp(window, axis=0)
     width, height = np.maximum(size * extent / extent.max(), 1.0).tolist()
-    return document(width, height, title, elements(shapes, window, size, IN_TEXT))
+    # the ink is that of the text around the picture, light or dark
+    palette = LIGHT | {"ink": "currentColor"}
+    return document(width, height, title, elements(shapes, window, size, palette))
 
 
 def elements(shapes: Iterable[Shape], *frame: Any) -> str:
@@ -141,7 +144,7 @@ def elements(shapes: Iterable[Shape], *frame: Any) -> str:
 
 def _element(shape: Shape, window: Floats, size: float, palette: Mapping[str, str]) -> str:
     scale = size / np.ptp(window, axis=0).max()
-    most = CLIP_WIDTHS * size
+    most = 40.0 * size  # coordinates end 40 widths outside the picture
     xy = np.clip((shape.xy - [window[0, 0], window[1, 1]]) * [scale, -scale], -most, most)
     color = palette.get(shape.color, shape.color)
     edge = palette.get(shape.edge, "none")
@@ -246,11 +249,12 @@ def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
 
 def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
     """Draw an area, a line or marks, sizes in points, with options of the artist; return it."""
-    color = INKS.get(shape.color, shape.color)
+    inks = LIGHT | {"ink": "black"}
+    color = inks.get(shape.color, shape.color)
     look: dict[str, Any] = {"alpha": None if shape.alpha == 1 else shape.alpha}
     if shape.kind == "marks":
         look |= {"linewidths": shape.edge_width, "zorder": 4}
-        look |= {"facecolors": color or "none", "edgecolors": INKS.get(shape.edge, shape.edge)}
+        look |= {"facecolors": color or "none", "edgecolors": inks.get(shape.edge, shape.edge)}
         if "color" in options:
             del look["facecolors"]
         corners = MARKERS[shape.marker]
@@ -298,17 +302,24 @@ def class_tints(n: int) -> list[tuple[float, ...]]:
 
 def tint(color: str, strength: float) -> tuple[float, ...]:
     rgb = np.array(require("matplotlib.colors", "plot").to_rgb(color))
-    return tuple(1 - strength * (1 - rgb))  # opaque, so that neighbours do not add up
+    return tuple(1 - strength * (1 - rgb))  # opaque: regions that overlap do not get darker
 
 
 def residuals_figure(truth: Floats, predicted: Floats) -> Any:
     """Return a figure of true numbers and, below it, of residuals over the predicted numbers."""
     figure = require("matplotlib.figure", "plot").Figure(figsize=(5.6, 7.8), layout="constrained")
-    look: Any = {"scatter_kwargs": {"color": BLUE, "alpha": 0.6, "s": 14, "linewidths": 0}}
-    look |= {"line_kwargs": {"color": "0.4"}, "subsample": MOST_POINTS, "random_state": 0}
-    kinds = {"actual_vs_predicted": "true", "residual_vs_predicted": "true − predicted"}
+    kinds: Any = {"actual_vs_predicted": "true", "residual_vs_predicted": "true − predicted"}
     for ax, (kind, name) in zip(figure.subplots(2, 1), kinds.items(), strict=True):
-        PredictionErrorDisplay.from_predictions(truth, predicted, kind=kind, ax=ax, **look)
+        PredictionErrorDisplay.from_predictions(
+            truth,
+            predicted,
+            kind=kind,
+            ax=ax,
+            scatter_kwargs={"color": BLUE, "alpha": 0.6, "s": 14, "linewidths": 0},
+            line_kwargs={"color": "0.4"},
+            subsample=2000,
+            random_state=0,
+        )
         ax.set(xlabel="predicted", ylabel=name)
         for axis in (ax.xaxis, ax.yaxis):  # scikit-learn's ticks are odd numbers
             axis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(5))

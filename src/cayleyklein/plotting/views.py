@@ -1,4 +1,4 @@
-"""Where points of the plane are on the screen, in a chart of its metric, and the paths drawn there.
+"""Charts of a metric on the screen: where points are seen, and how paths are drawn.
 
 A curved surface is seen from a camera of some turn and tilt. It faces the eye where y · e > 0, for
 a vector e; the line y · e = 0 on it is its horizon, a curve with one parameter t. Polylines and
@@ -21,33 +21,17 @@ from cayleyklein.plotting import outlines
 from cayleyklein.plotting.shapes import NOTHING, Shape, unit_circle
 
 EUCLIDEAN = "euclidean"  # the plane as it is
-CHART_TITLES = {  # by the sign of K: negative, zero, positive
-    EUCLIDEAN: ("Euclidean: the data",) * 3,
-    "klein": ("Klein disc", "Cartesian", "gnomonic"),
-    "conformal": ("Poincaré disc", "Cartesian / 2", "stereographic"),
-    "poincare": ("Poincaré disc",),
-    "half_space": ("Poincaré half-plane",),
-}  # of the others their name
 CLEARANCE = 1e-4  # margin at the end of a chart without points, relative to the chart's size
-FARTHEST = 1e3  # largest screen coordinate in half widths: a canvas computes in single precision
 FAR_OUT = 1e3  # where lines to infinity end
-STEEP = 89.0  # tilt in degrees from which a dome is seen from above, without a horizon
-HORIZON_END = 4.0  # largest |t| of the horizon that is drawn on a hyperboloid, of height cosh t
-RIM_POINTS = 513
-SAG = 0.0002  # largest distance of a polyline from its curve, in half widths: a part of a pixel
-MOST = 64  # most pieces of a segment
-ARC_STEP = 2 * math.pi / 256  # of samples at its multiples, one of which is the half-plane's ∞
-HORIZON_STEP = 0.03  # step of the horizon's parameter along the edge of a polygon that is cut
-SMALL_ANGLE = 1e-3  # smaller arcs are sampled as if they had this angle: the same to rounding
-FAR_SIDE_OPACITY = 0.3  # opacity of the far side of a surface, relative to its near side
+RIM_POINTS = 513  # of the conic, the equator and horizons
 Dash = tuple[float, ...]
 
 
 class ChartView:
     """A chart on the screen: its coordinates, seen by a camera (turn, tilt) if it has one.
 
-    In the unit of the metric it is moved so that the centre is at 0: (y(x) - y(μ)) · c/√|K|, which
-    tends to z = L(x - μ) as K tends to 0, from both sides.
+    With in_unit=True the chart is scaled and moved: (y(x) - y(μ)) · c/√|K|, which is 0 at the
+    centre and tends to z = L(x - μ) as K tends to 0, from both sides.
     """
 
     def __init__(
@@ -67,14 +51,17 @@ class ChartView:
         self.straight = name == EUCLIDEAN or self.sign == 0
         self.surface = name in EMBEDDED
         self.camera = camera
-        self.scale, self.origin = 1.0, np.zeros(3 if self.surface else 2)
+        self.scale = 1.0
+        self.origin = np.zeros(3 if self.surface else 2)
         if in_unit and name != EUCLIDEAN:
             unit = math.sqrt(abs(metric.curvature)) or 1.0
             self.scale = (2.0 if name == "conformal" else 1.0) / unit
             self.origin = np.asarray(metric.to_chart(metric.center, name), dtype=float)
         bowl = name == "hyperboloid"
         tilt = camera[1] if camera else 90.0
-        self.has_horizon = self.surface and tilt < (45.0 if bowl else STEEP)
+        # steeper, in degrees, a surface is seen from above, and none of it turns away
+        steep = 45.0 if bowl else 89.0
+        self.has_horizon = self.surface and tilt < steep
         if not camera:
             return
         turn, tilt = (math.radians(angle) for angle in camera)
@@ -102,7 +89,8 @@ class ChartView:
         y = self.to_chart(x)
         facing = y @ self.facing if self.has_horizon else np.ones(x.shape[:-1])
         seen = self._project((y - self.origin) * self.scale)
-        reach = np.linalg.norm(seen, axis=-1, keepdims=True) / (FARTHEST * self.half_width)
+        farthest = 1e3 * self.half_width  # a canvas computes in single precision
+        reach = np.linalg.norm(seen, axis=-1, keepdims=True) / farthest
         return np.asarray(seen / np.maximum(reach, 1.0)), np.asarray(facing)
 
     def on_tangent_plane(self, x: Floats) -> Floats:
@@ -141,7 +129,8 @@ class ChartView:
         if not self.has_horizon:
             return NOTHING
         bowl = self.name == "hyperboloid"
-        ends = (-HORIZON_END, HORIZON_END) if bowl else (CLEARANCE, np.pi - CLEARANCE)
+        # on a bowl up to the height cosh 4
+        ends = (-4.0, 4.0) if bowl else (CLEARANCE, np.pi - CLEARANCE)
         return self.horizon(np.linspace(*ends, n))
 
     def rim(self) -> Floats:
@@ -195,8 +184,9 @@ def sample_segments(view: ChartView, starts: Floats, ends: Floats) -> Floats:
 def sample_boundaries(view: ChartView, cell: Ints, boundary: Boundary) -> Loops:
     starts, ends, angles = boundary
     arc = ~np.isnan(angles[:, 0])
-    first = np.where(arc, np.floor(angles[:, 0] / ARC_STEP) + 1, 0)
-    inner = np.where(arc, np.ceil(angles[:, 1] / ARC_STEP) - first, 0)
+    step = 2 * math.pi / 256  # samples are at its multiples, one of which is the half-plane's ∞
+    first = np.where(arc, np.floor(angles[:, 0] / step) + 1, 0)
+    inner = np.where(arc, np.ceil(angles[:, 1] / step) - first, 0)
     count = np.ones(len(starts), dtype=np.intp)
     count[~arc] = _pieces_needed(view, starts[~arc], ends[~arc])
     count[arc] += np.maximum(inner[arc], 0).astype(np.intp)
@@ -206,7 +196,7 @@ def sample_boundaries(view: ChartView, cell: Ints, boundary: Boundary) -> Loops:
     bent = between & arc[row]
     flat = between & ~arc[row]
     if bent.any():
-        theta = (first[row] + part - 1)[bent] * ARC_STEP
+        theta = (first[row] + part - 1)[bent] * step
         on_circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
         x[bent] = view.metric.points(on_circle / math.sqrt(-view.metric.curvature))
     t = part[flat] / count[row[flat]]
@@ -229,7 +219,8 @@ def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Flo
         z = metric.coordinates(np.stack([starts, ends]))
         sigma = np.sqrt(1 + metric.curvature * np.sum(z * z, axis=-1))
         cosine = (1 + metric.curvature * np.sum(z[0] * z[1], axis=-1)) / (sigma[0] * sigma[1])
-        omega = np.maximum(np.arccos(np.clip(cosine, -1, 1)), SMALL_ANGLE)
+        # for arcs below 1e-3 the steps are the same to rounding
+        omega = np.maximum(np.arccos(np.clip(cosine, -1, 1)), 1e-3)
         a = np.sin((1 - t) * omega) / sigma[0]
         b = np.sin(t * omega) / sigma[1]
         t = b / (a + b)
@@ -239,6 +230,7 @@ def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Flo
 
 
 def _pieces_needed(view: ChartView, starts: Floats, ends: Floats) -> Ints:
+    """Return how many chords stay within a part of a pixel of each curve: at most 64."""
     if view.straight or not len(starts):
         return np.ones(len(starts), dtype=np.intp)
     middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
@@ -248,8 +240,8 @@ def _pieces_needed(view: ChartView, starts: Floats, ends: Floats) -> Ints:
     square = np.maximum(np.sum(chord * chord, axis=1), np.finfo(float).tiny)
     foot = (np.sum(bent * chord, axis=1) / square)[:, None] * chord
     sagitta = np.linalg.norm(bent - foot, axis=1)
-    needed = np.ceil(np.sqrt(sagitta / (SAG * view.half_width)))
-    return np.asarray(np.clip(needed, 1, MOST), dtype=np.intp)
+    needed = np.ceil(np.sqrt(sagitta / (0.0002 * view.half_width)))
+    return np.asarray(np.clip(needed, 1, 64), dtype=np.intp)
 
 
 def see_path(view: ChartView, path: Floats) -> tuple[Floats, Floats]:
@@ -270,7 +262,7 @@ def see_loops(view: ChartView, loops: Loops) -> tuple[Loops, Loops]:
 
     A side goes along the horizon where corners are left out; to go there and back encloses nothing.
     """
-    (x, loop) = loops
+    x, loop = loops
     after = loops.after
     seen, side = view.look(x)
     near = side > 0
@@ -285,14 +277,18 @@ def see_loops(view: ChartView, loops: Loops) -> tuple[Loops, Loops]:
     loop = np.insert(loop, cut + 1, loop[cut])
     t = np.insert(np.full(len(x), np.nan), cut + 1, t)
     signs = np.insert(np.where(near, 1, -1), cut + 1, 0)
-    front, back = (_one_side(view, seen[m], loop[m], t[m]) for m in (signs >= 0, signs <= 0))
-    return front, back
+    front = signs >= 0
+    back = signs <= 0
+    return (
+        _one_side(view, seen[front], loop[front], t[front]),
+        _one_side(view, seen[back], loop[back], t[back]),
+    )
 
 
 def _one_side(view: ChartView, seen: Floats, loop: Ints, t: Floats) -> Loops:
     """Join corners of one side; those on the horizon have a parameter t, the others NaN."""
     step = np.nan_to_num(t[Loops(seen, loop).after] - t)
-    count = 1 + (np.abs(step) / HORIZON_STEP).astype(np.intp)
+    count = 1 + (np.abs(step) / 0.03).astype(np.intp)
     row, part = spread(count)
     t = t[row] + step[row] * part / count[row]
     xy = seen[row]
@@ -338,7 +334,7 @@ class Canvas:
 
     def _both(self, seen: Sequence[Floats], shape: Shape) -> None:
         self._front.append(shape._replace(xy=seen[0]))
-        self._back.append(shape._replace(xy=seen[1], alpha=FAR_SIDE_OPACITY * shape.alpha))
+        self._back.append(shape._replace(xy=seen[1], alpha=0.3 * shape.alpha))
 
     def segments(self, starts: Floats, ends: Floats, *look: Any, **more: Any) -> None:
         self.line(sample_segments(self.view, starts, ends), *look, **more)

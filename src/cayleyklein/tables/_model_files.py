@@ -171,7 +171,7 @@ def check_contents(archive: bytes, path: Path) -> None:
 
 
 def parameters_of(model: Any) -> State:
-    values = model.get_params(deep=False)
+    values: State = model.get_params(deep=False)
     del values["callback"], values["n_jobs"]  # threads belong to the machine
     for name, value in values.items():
         values[name] = value.item() if isinstance(value, np.generic) else value
@@ -231,7 +231,8 @@ def state_of(model: TableModel) -> State:
 def model_of(state: State) -> TableModel:
     given = state["parameters"]
     learned = state["metric"]
-    model = {"class": TableClassifier, "number": TableRegressor}[state["task"]]()
+    kinds: dict[str, type[TableModel]] = {"class": TableClassifier, "number": TableRegressor}
+    model = kinds[state["task"]]()
     model.set_params(**{name: given[name] for name in parameters_of(model)})
     encoder = state["encoder"]
     numbers = state["row_numbers"]

@@ -137,7 +137,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
             "weights": [float(weight) for _, weight in parts],
             "n_iter": int(getattr(learner, "n_iter_", 0)),
             "n_rows": int(getattr(learner, "n_samples_learned_", len(index))),
-            "n_distinct": len(distinct_rows(fitted_rows(estimator).X)[0]),
+            "n_distinct": len(distinct_rows(cast(Floats, fitted_rows(estimator).X))[0]),
             "selection": str(selection or ""),
             "chosen": getattr(selection, "chosen", ""),
         }
@@ -196,7 +196,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
     def targets_(self) -> AnyArray:
         """The class or number of each fitted row."""
         target = fitted_rows(self.estimator_).target
-        return cast(AnyArray, self.classes_[target] if self.task == "class" else target)
+        return self.classes_[target] if self.task == "class" else target
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of classes, or R² of numbers."""

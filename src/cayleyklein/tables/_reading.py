@@ -222,7 +222,7 @@ def _frames(
 
 
 def _starts_as_json(content: bytes) -> bool:
-    """Say whether an object with a key, or a list of objects, begins; CSV may begin with a "[" too."""
+    """Say whether an object with a key begins, or a list of objects; CSV may begin with "[" too."""
     text = content.removeprefix(codecs.BOM_UTF8)
     return re.match(rb"\s*(\{\s*\"|\[\s*\{)", text) is not None
 
