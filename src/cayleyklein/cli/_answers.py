@@ -14,16 +14,6 @@ from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, columns_of_text, counted, with_console
 from cayleyklein.exceptions import InvalidInputError
 
-TRUTH_HELP = "The column of true classes or numbers."
-EXPLAIN_HELP = "Say why: columns and fitted rows for and against, or those that voted."
-INTERVAL_HELP = "Add the ends of 95 % intervals of numbers, where the model has them."
-EXPLAINED = 5
-MOST_REASONS = 50  # columns and rows that --explain names; rows in JSON
-MOST_GAPS = 20  # columns whose missing cells are noted one by one
-WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
-OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-OUTPUT_ENDINGS = (*OUTPUT_DELIMITERS, ".jsonl", ".xlsx", ".parquet")
-
 
 @with_console(
     "predict flowers.ckm new.csv",
@@ -37,8 +27,20 @@ def predict(
     table: _console.TableArgument,
     output: _console.RowsOption = None,
     proba: Annotated[bool, Option("--proba", help="Add the shares of the votes.")] = False,
-    interval: Annotated[bool, Option("--interval", help=INTERVAL_HELP)] = False,
-    explain: Annotated[bool, Option("--explain", help=EXPLAIN_HELP)] = False,
+    interval: Annotated[
+        bool,
+        Option(
+            "--interval",
+            help="Add the ends of 95 % intervals of numbers, where the model has them.",
+        ),
+    ] = False,
+    explain: Annotated[
+        bool,
+        Option(
+            "--explain",
+            help="Say why: columns and fitted rows for and against, or those that voted.",
+        ),
+    ] = False,
 ) -> None:
     """Predict the class or the number of each row of a table.
 
@@ -57,13 +59,16 @@ def predict(
             raise InvalidInputError("--interval is for numbers; --proba adds shares of classes.")
         columns: dict[str, Any] = {"row": piece.index + 1}
         if fitted.task == "number":
-            columns |= {"prediction": fitted.predict(piece)}
-            ends = fitted.predict_interval(piece) if interval else ()
-            return columns | dict(zip(("low", "high"), ends, strict=False))
+            columns["prediction"] = fitted.predict(piece)
+            if interval:
+                columns["low"], columns["high"] = fitted.predict_interval(piece)
+            return columns
         shares = fitted.predict_proba(piece)
-        columns |= {"prediction": fitted.classes_[shares.argmax(axis=1)]}
-        names = fitted.classes_ if proba else ()
-        return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
+        columns["prediction"] = fitted.classes_[shares.argmax(axis=1)]
+        if proba:
+            for name, share in zip(fitted.classes_, shares.T, strict=True):
+                columns[f"share_{name}"] = share
+        return columns
 
     answer(console, answers, "reasons" if explain else "predictions", model, table, output)
 
@@ -72,14 +77,16 @@ def reasons_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
     """Return the columns and the fitted rows that speak most for or against each prediction.
 
     Of neighbours these are their votes, and the shares of the columns in the distances to them.
+    The whole answer has all columns and fifty rows; the short one has five of each.
     """
     from cayleyklein.columns.cells import as_words
 
     names = [column.name for column in fitted.encoder_.used_columns]
     cells = piece[names].apply(as_words).to_numpy(dtype=object, copy=True)
-    lines = []
     cells[fitted.encoder_.is_missing(piece)] = None
-    n_columns, n_rows = (len(names), MOST_REASONS) if whole else (EXPLAINED, EXPLAINED)
+    n_columns = len(names) if whole else 5
+    n_rows = 50 if whole else 5
+    lines = []
     for at, (row, why) in enumerate(zip(piece.index + 1, fitted.explain(piece), strict=True)):
         shares = why.columns
         effects = getattr(why, "effects", None)
@@ -186,10 +193,11 @@ def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> 
         console.note(f"{rows_have(count)} a value in {name!r} that the model has not seen")
     filling = {column.name: column.filling for column in model.encoder_.columns_}
     filled = [(name, count) for name, count in missing.most_common() if filling[name]]
-    for name, count in filled[:MOST_GAPS]:
+    n_noted = 20
+    for name, count in filled[:n_noted]:
         console.note(f"{rows_have(count)} no value in {name!r}; it becomes {filling[name]}")
-    if len(filled) > MOST_GAPS:
-        console.note(f"missing cells in {counted(len(filled) - MOST_GAPS, 'other column')}, too")
+    if len(filled) > n_noted:
+        console.note(f"missing cells in {counted(len(filled) - n_noted, 'other column')}, too")
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
@@ -201,8 +209,10 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     ending = ".csv" if path is None else path.suffix.lower()
     n_rows = 0
     writer = None
-    if ending not in OUTPUT_ENDINGS:
-        raise InvalidInputError(f"{path} should end in {', '.join(OUTPUT_ENDINGS)}.")
+    delimiters = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+    endings = (*delimiters, ".jsonl", ".xlsx", ".parquet")
+    if ending not in endings:
+        raise InvalidInputError(f"{path} should end in {', '.join(endings)}.")
     if ending == ".xlsx":
         require("openpyxl", "excel")
         frames = [pd.concat(list(frames))]
@@ -221,8 +231,14 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
             elif ending == ".jsonl":
                 frame.to_json(file, orient="records", lines=True, double_precision=15, mode="a")
             else:
-                options = {"sep": OUTPUT_DELIMITERS[ending], "lineterminator": "\n", "index": False}
-                frame.to_csv(file, header=n_rows == 0, mode="a", **options)
+                frame.to_csv(
+                    file,
+                    sep=delimiters[ending],
+                    header=n_rows == 0,
+                    index=False,
+                    mode="a",
+                    lineterminator="\n",
+                )
             n_rows += frame["row"].nunique()
     return n_rows
 
@@ -238,7 +254,13 @@ def evaluate(
     table: _console.TableArgument,
     target: Annotated[
         str | None,
-        Option("-t", "--target", metavar="COLUMN", help=TRUTH_HELP, show_default="that of `fit`"),
+        Option(
+            "-t",
+            "--target",
+            metavar="COLUMN",
+            help="The column of true classes or numbers.",
+            show_default="that of `fit`",
+        ),
     ] = None,
     picture: _console.PictureOption = None,
 ) -> None:
@@ -271,8 +293,9 @@ def evaluate(
     n_fitted = 0
     total_loss = 0.0
     groups = np.zeros((1, 3))
-    cells = {"cells": fitted.target_cells_} if hasattr(fitted, "target_cells_") else {}
-    reader = targets.TargetColumn(column, what, **cells)
+    reader = targets.TargetColumn(column, what)
+    if hasattr(fitted, "target_cells_"):
+        reader = reader._replace(cells=fitted.target_cells_)
     for piece in pieces_of(console, fitted, table, column):
         rows, truth, dropped = reader.split(piece)
         n_without += dropped
@@ -314,13 +337,15 @@ def evaluate(
     if picture is not None:
         draw_scores(picture, truth, found, what)
     values |= {"task": what, "fitted_rows": n_fitted}
-    console.result(values, number_text(values) if what == "number" else scores_text(values))
+    text = number_text(values) if what == "number" else scores_text(values)
+    console.result(values, text)
 
 
 def number_text(values: dict[str, Any]) -> str:
     names = {"r2": "R²", "rmse": "RMSE", "mae": "MAE"}
-    both = (values, values["mean"])
-    rows = [[name, *(f"{one[key]:.6g}" for one in both)] for key, name in names.items()]
+    rows = []
+    for key, name in names.items():
+        rows.append([name, f"{values[key]:.6g}", f"{values['mean'][key]:.6g}"])
     table = columns_of_text(rows, columns=["", "model", "mean of fitted rows"])
     return f"{counted(values['rows'], 'row')}\n{table}"
 
@@ -335,8 +360,9 @@ def draw_scores(path: Path, truth: Any, found: Any, what: str) -> None:
         figure = shapes.residuals_figure(truth, found)
     else:
         figure = Figure(figsize=(6, 5), layout="constrained")
-        shown = {"ax": figure.add_subplot(), "cmap": "Blues", "xticks_rotation": "vertical"}
-        ConfusionMatrixDisplay.from_predictions(truth, found, **shown)
+        ConfusionMatrixDisplay.from_predictions(
+            truth, found, ax=figure.add_subplot(), cmap="Blues", xticks_rotation="vertical"
+        )
     _console.save_figure(figure, path)
 
 
@@ -369,7 +395,7 @@ def scores_text(values: dict[str, Any]) -> str:
         f"log loss           {values['log_loss']:.4f}",
         f"\n{columns_of_text(values['classes'])}",
     ]
-    if len(names) <= WIDEST_MATRIX:
+    if len(names) <= 15:  # JSON always has the matrix
         rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]
         matrix = columns_of_text(rows, columns=["true \\ predicted", *names])
         lines.append(f"\n{matrix}")

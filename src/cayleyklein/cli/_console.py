@@ -66,17 +66,19 @@ class Console:
             yield lambda done, total, *_: bar.update(task, completed=done, total=total)
 
     def lines_of_progress(self, title: str) -> Callable[..., None]:
-        """Return a function that says now and then how far the work is, and how long it takes."""
+        """Return a function that prints from time to time how far the work is."""
         start = time.monotonic()
-        due = FIRST_LINE
-        before: int | None = None
+        due = 5.0  # seconds before the first line
+        before: int | None = None  # what an earlier run has finished
 
         def show(done: int, total: int | None, *_: Any) -> None:
             nonlocal due, before
             passed = time.monotonic() - start
-            before = done if before is None else before  # what an earlier run has finished
-            if total and passed >= due and total / FIRST_SHARE <= done - before < total - before:
-                due = passed + NEXT_LINE
+            if before is None:
+                before = done
+            # after a twentieth of the work its length can be told
+            if total and passed >= due and total / 20 <= done - before < total - before:
+                due = passed + 30.0
                 left = passed * (total - done) / (done - before)
                 about = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
                 self.say(f"{title}: {done:,} of {total:,}, about {about} left")
@@ -84,9 +86,6 @@ class Console:
         return show
 
 
-FIRST_LINE = 5.0
-NEXT_LINE = 30.0  # seconds before the first line of progress, and between lines
-FIRST_SHARE = 20  # times the work that is done when the first line says how long the rest will take
 CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
 
 
@@ -110,21 +109,34 @@ def columns_of_text(rows: Any, **columns: Any) -> str:
     return str(frame.to_string(index=False, float_format="{:.3f}".format))
 
 
-TABLE_HELP = (
-    "CSV, TSV, JSON (lines or a list), Excel or Parquet, with names of columns; - is standard "
-    "input. Text may be packed (gz, bz2, xz, zip)."
-)
-TASK_HELP = "What to predict: a class or a number; by default by the values of the target."
-TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
+TableArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV, JSON (lines or a list), Excel or Parquet, with names of columns; - is "
+        "standard input. Text may be packed (gz, bz2, xz, zip).",
+    ),
+]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
-ROWS_HELP = "CSV, TSV, JSON lines (.jsonl), Excel (.xlsx) or Parquet."
 RowsOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="OUT", help=ROWS_HELP, show_default="print")
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="CSV, TSV, JSON lines (.jsonl), Excel (.xlsx) or Parquet.",
+        show_default="print",
+    ),
 ]
 DropOption = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
 ]
-TaskOption = Annotated[Literal["auto", "class", "number"], typer.Option(help=TASK_HELP)]
+TaskOption = Annotated[
+    Literal["auto", "class", "number"],
+    typer.Option(
+        help="What to predict: a class or a number; by default by the values of the target."
+    ),
+]
 SeedOption = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")]
 PictureOption = Annotated[Path | None, typer.Option(metavar="OUT", help="Draw: svg, png or pdf.")]
 

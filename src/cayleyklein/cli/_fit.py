@@ -11,16 +11,6 @@ from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, counted, not_zero, with_console
 from cayleyklein.exceptions import InvalidInputError
 
-MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
-LISTED_CLASSES = 20  # classes that `info` lists
-SMALL_CLASS = 4  # rows of a class below which `fit` notes it
-MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
-VOTERS_HELP = "Neighbours that vote (--model neighbors); chosen by default."
-MODEL_HELP = "What predicts; auto is kernel up to 100,000 rows."
-KINDS_HELP = (
-    "number, category, date, text, a date format (day=date:%d/%m/%Y), or an order "
-    "(size=order:small<large). May be repeated."
-)
 GeometryChoice = Literal["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
 
 
@@ -36,14 +26,31 @@ def fit(
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="What to predict.")],
     output: Annotated[Path, Option("-o", "--output", metavar="MODEL", help="The file to write.")],
     task: _console.TaskOption = "auto",
-    model: Annotated[Literal["auto", "neighbors", "kernel"], Option(help=MODEL_HELP)] = "auto",
+    model: Annotated[
+        Literal["auto", "neighbors", "kernel"],
+        Option(help="What predicts; auto is kernel up to 100,000 rows."),
+    ] = "auto",
     geometry: Annotated[
         GeometryChoice, Option("-g", "--geometry", help="Geometry of the metric.")
     ] = "auto",
-    neighbors: Annotated[int | None, Option("-k", "--neighbors", min=1, help=VOTERS_HELP)] = None,
+    neighbors: Annotated[
+        int | None,
+        Option(
+            "-k",
+            "--neighbors",
+            min=1,
+            help="Neighbours that vote (--model neighbors); chosen by default.",
+        ),
+    ] = None,
     drop: _console.DropOption = None,
     kinds: Annotated[
-        list[str] | None, Option("--as", metavar="COLUMN=KIND", help=KINDS_HELP)
+        list[str] | None,
+        Option(
+            "--as",
+            metavar="COLUMN=KIND",
+            help="number, category, date, text, a date format (day=date:%d/%m/%Y), or an order "
+            "(size=order:small<large). May be repeated.",
+        ),
     ] = None,
     subsample: Annotated[
         int | None, Option(min=2, help="Rows to learn from.", show_default="as many as help")
@@ -112,7 +119,7 @@ def report(console: Console, model: Any, output: Path) -> None:
     learned = model.learned_
     n_rows = len(model.row_numbers_)
     n_plain = sum(column.is_plain for column in columns)
-    brief = n_plain > MOST_PLAIN and not console.verbose
+    brief = n_plain > 30 and not console.verbose
     noted = [column for column in columns if column.kind == "unused" or column.cells.guess]
     for column in columns:
         if column in noted:
@@ -127,9 +134,9 @@ def report(console: Console, model: Any, output: Path) -> None:
         some = f"{learned['n_rows']:,} rows drawn at random"
         console.note(f"the metric was learned from {some} (--subsample)")
     console.detail(learned["selection"])
-    few = sum(n < SMALL_CLASS for n in Counter(model.targets_.tolist()).values())
+    few = sum(n < 4 for n in Counter(model.targets_.tolist()).values())
     if few and model.task == "class":
-        some = f"{few:,} of {len(model.classes_):,} classes have fewer than {SMALL_CLASS} rows"
+        some = f"{few:,} of {len(model.classes_):,} classes have fewer than 4 rows"
         console.note(f"{some}, which teach a metric little")
     plain = f" ({plain_text(model)})" if plain_text(model) else ""
     what = f"{len(model.classes_)} classes" if model.task == "class" else "numbers"
@@ -165,10 +172,13 @@ def target_text(values: dict[str, Any]) -> str:
         low, middle, high = (f"{value:.6g}" for value in values["numbers"].values())
         return f"{values['target'] or 'numbers'}: {low} to {high}, median {middle}"
     counts = values["classes"]
-    many = len(counts) > LISTED_CLASSES
-    shown = Counter(counts).most_common(LISTED_CLASSES) if many else counts.items()
+    n_listed = 20
+    shown: Any = counts.items()
+    more = ""
+    if len(counts) > n_listed:
+        shown = Counter(counts).most_common(n_listed)
+        more = f" and {len(counts) - n_listed} others"
     listed = ", ".join(f"{name} ({count:,})" for name, count in shown)
-    more = f" and {len(counts) - len(shown)} others" if many else ""
     return f"{values['target'] or 'classes'}: {listed}{more}"
 
 
@@ -177,14 +187,13 @@ def metric_text(model: Any) -> str:
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
-PLAIN_CHOICES = {  # that held-out rows can prefer to a learned metric
-    "standardised k-NN": "plain k-NN on standardised columns",
-    "unscaled k-NN": "plain k-NN on the columns as they are",
-}
-
-
 def plain_text(model: Any) -> str:
-    plain = PLAIN_CHOICES.get(model.learned_.get("chosen", ""))
+    """Say which plain neighbours held-out rows preferred to a learned metric, if they did."""
+    names = {
+        "standardised k-NN": "plain k-NN on standardised columns",
+        "unscaled k-NN": "plain k-NN on the columns as they are",
+    }
+    plain = names.get(model.learned_.get("chosen", ""))
     return f"{plain} was as good as what was learned" if plain else ""
 
 
@@ -198,8 +207,9 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     columns = fitted.encoder_.columns_
     values = facts_of(fitted, model)
     weights = values["feature_weights"]
-    largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
-    more = ", …" if len(weights) > MOST_WEIGHTS else ""
+    n_listed = 8
+    largest = [f"{name} {share:.2f}" for name, share in weights.items()][:n_listed]
+    more = ", …" if len(weights) > n_listed else ""
     by = counted(values["rows"], "row")
     machine = fitted.estimator_
     if fitted.is_kernel:
@@ -219,7 +229,8 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     ]
     lines = [f"{title:14}{text}" for title, text in facts]
     lines += [f"  {column}" for column in columns]
-    lines += ["", learned["selection"]] if learned["selection"] else []
+    if learned["selection"]:
+        lines += ["", learned["selection"]]
     console.result(values, "\n".join(lines))
 
 
