@@ -1,5 +1,6 @@
 """The report of a comparison: its tables, its pictures, and how to read them."""
 
+import math
 import warnings
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,11 +20,6 @@ from cayleyklein.plotting import shapes
 from cayleyklein.tables import TableEncoder
 
 GAINS = ("over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s", "predict, s", "K")
-COLUMNS = {
-    "class": ("method", "accuracy ± s.e.", "log loss", *GAINS, "α"),
-    "number": ("method", "R² ± s.e.", "RMSE", "MAE", *GAINS),
-}
-VERDICT = ("data set", "best mean", "score ± s.e.", GAINS[0], "significant", "curvature")
 HOW_TO_READ = (
     "Accuracy is the share of test rows with the right class, averaged over random stratified "
     "splits; ± is its standard error. All methods have the same splits, and learn every choice "
@@ -52,7 +48,6 @@ HOW_TO_READ = (
 )
 
 
-ROWS_FOR_CURVATURE = 300  # most rows of the verdict: time grows with their cube
 ProblemResults = tuple[problems.Problem, list[scores.Result], CurvatureEstimate | None]
 
 
@@ -68,7 +63,7 @@ def curvature_of(problem: problems.Problem) -> CurvatureEstimate | None:
     X = StandardScaler().fit_transform(encoded(problem)[1])
     y = problem.classes[problem.y] if problem.task == "class" else problem.y.astype(float)
     X = X[:, X.any(axis=0)]
-    most = ROWS_FOR_CURVATURE
+    most = 300  # rows: time grows with their cube
     with suppress(CayleyKleinError):  # too few rows, too many classes, no column that varies
         return estimate_curvature(X, y, max_samples=most, n_grid=9, random_state=0)
     return None
@@ -87,11 +82,14 @@ def _named(titles: Sequence[str]) -> str:
 
 
 def overview(parts: Sequence[ProblemResults]) -> html.ReportTable:
+    columns = ("data set", "best mean", "score ± s.e.", GAINS[0], "significant", "curvature")
     rows = list[list[str]]()
     ranks = defaultdict[str, list[float]](list)
     for problem, results, found in parts:
         best, equal = best_of(results)
-        more = f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)" if equal else ""
+        more = ""
+        if equal:
+            more = f" ({len(equal)} more {'are' if len(equal) > 1 else 'is'} equal)"
         curved = "unknown" if found is None else found.headline
         rows.append(
             [
@@ -111,10 +109,11 @@ def overview(parts: Sequence[ProblemResults]) -> html.ReportTable:
     task = parts[0][0].task
     first = [methods.METHODS[m].title_for(task) for m, rank in mean.items() if rank == least]
     n_shown = sum(row[4] == "yes" for row in rows)
-    said = f"Best mean rank: {_named(first)}, {least:.1f} of {len(mean)} methods. "
-    said += f"On {n_shown} of {len(rows)} data sets the best method is shown to be better than "
-    said += "standardised k-NN."
-    return html.ReportTable("Verdict", VERDICT, rows, notes=(said,))
+    said = (
+        f"Best mean rank: {_named(first)}, {least:.1f} of {len(mean)} methods. On {n_shown} of "
+        f"{len(rows)} data sets the best method is shown to be better than standardised k-NN."
+    )
+    return html.ReportTable("Verdict", columns, rows, notes=(said,))
 
 
 def dataset_table(
@@ -125,17 +124,17 @@ def dataset_table(
     is_class = problem.task == "class"
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
-        first = [f"{bold}{text}{bold}" for text in (result["title"], scores.accuracy_text(result))]
-        losses = (
-            [f"{result['log_loss']:.3f}"]
-            if is_class
-            else [f"{result[name]:.4g}" for name in ("rmse", "mae")]
-        )
-        gains = [interval(result[name]) for name in ("over_knn", "over_flat")]
-        times = [f"{result['fit_seconds']:.2f}", f"{result['predict_seconds']:.3f}"]
-        alpha = "" if result["alpha"] is None else f"{result['alpha']:.2f}"
-        last = [curvature_text(result), alpha][: 1 + is_class]
-        rows.append([*first, *losses, *gains, *times, *last])
+        row = [f"{bold}{result['title']}{bold}", f"{bold}{scores.accuracy_text(result)}{bold}"]
+        if is_class:
+            row.append(f"{result['log_loss']:.3f}")
+        else:
+            row += [f"{result['rmse']:.4g}", f"{result['mae']:.4g}"]
+        row += [interval(result["over_knn"]), interval(result["over_flat"])]
+        row += [f"{result['fit_seconds']:.2f}", f"{result['predict_seconds']:.3f}"]
+        row.append(curvature_text(result))
+        if is_class:
+            row.append("" if result["alpha"] is None else f"{result['alpha']:.2f}")
+        rows.append(row)
     best, equal = best_of(results)
     holders = _named([best["title"], *equal])
     shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
@@ -147,7 +146,10 @@ def dataset_table(
     if curvature is not None:
         notes.append(f"Curvature of {curvature.n_rows} rows: {curvature.sentence}.")
     title = f"{problem.name}: {problem.describe()}"
-    return html.ReportTable(title, COLUMNS[problem.task], rows, notes=tuple(notes))
+    columns = ("method", "R² ± s.e.", "RMSE", "MAE", *GAINS)
+    if is_class:
+        columns = ("method", "accuracy ± s.e.", "log loss", *GAINS, "α")
+    return html.ReportTable(title, columns, rows, notes=tuple(notes))
 
 
 def interval(difference: dict[str, float | None] | None) -> str:
@@ -169,24 +171,14 @@ def curvature_text(result: scores.Result) -> str:
 def fit_notes(results: Sequence[scores.Result]) -> str:
     titles: dict[str, dict[str, None]] = {}
     for result in results:
-        for note in (note for outcome in result["outcomes"] for note in outcome["notes"]):
-            titles.setdefault(note, {})[result["title"]] = None
+        for outcome in result["outcomes"]:
+            for note in outcome["notes"]:
+                titles.setdefault(note, {})[result["title"]] = None
     return html.bullets([f"{', '.join(some)}: {note}" for note, some in titles.items()])
 
 
-MOST_ROWS_DRAWN = 800  # rows in a picture; more would hide each other
-LEGEND_CLASSES = 12  # most classes that a legend lists
-BARS_SHOWN = 15  # columns whose weights are shown
-REGION_GRID = 100  # of the picture of predictions, each way
 LEAST_GROUP = 5  # test rows below which a group says nothing of calibration
-PANELS = 3  # reliability curves side by side
 WIDTH = 5.6  # of a picture, in inches: on a telephone its text can still be read
-RELIABILITY = (
-    "how often a prediction is right, by the probability that the method gives it. On the dashed "
-    "line probabilities are calibrated; below it the method is too confident, above it too "
-    "cautious. Larger dots are more test rows; groups of fewer than "
-    f"{LEAST_GROUP} are left out."
-)
 
 
 def dataset_pictures(
@@ -194,15 +186,17 @@ def dataset_pictures(
 ) -> str:
     """Return the pictures of a data set: scores, and what neighbours learned from its rows."""
     is_class = problem.task == "class"
-    score, name, loss = ("Accuracy", "Log loss", "log_loss") if is_class else ("R²", "RMSE", "rmse")
+    score, name, loss = "R²", "RMSE", "rmse"
+    if is_class:
+        score, name, loss = "Accuracy", "Log loss", "log_loss"
     encoder, X = encoded(problem)
-    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS_DRAWN])
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:800])  # more hide each other
     X = X[rows]
     y = problem.classes[problem.y[rows]] if is_class else problem.y[rows]
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     with warnings.catch_warnings():  # the notes have the warnings of the fits
         warnings.simplefilter("ignore")
-        model = methods.METHODS[methods.BY_NEIGHBORS].make(problem.task, k).fit(X, y)
+        model = methods.METHODS["neighbors"].make(problem.task, k).fit(X, y)
     shares = model.metric_.feature_weights(X)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:
@@ -215,22 +209,29 @@ def dataset_pictures(
         show(f"{name} on {problem.name} by method.", height, draw_losses, results, loss, name),
     ]
     if is_class:
-        said = f"{problem.name}: {RELIABILITY}"
+        said = (
+            f"{problem.name}: how often a prediction is right, by the probability that the method "
+            f"gives it. On the dashed line probabilities are calibrated; below it the method is "
+            f"too confident, above it too cautious. Larger dots are more test rows; groups of "
+            f"fewer than {LEAST_GROUP} are left out."
+        )
         drawn = reliability_figure(results)
     else:
         said = f"Predictions of neighbours for {some} of {problem.name}, each row left out."
         drawn = shapes.residuals_figure(y, model.predict(None))
     pictures.append(html.figure_html(drawn, said))
     if curvature is not None:
-        said = f"How curved {problem.name} is: {curvature.sentence}. The likelihood over K of one "
-        said += "process; the band is its 95 % interval, the vertical line flat space."
+        said = (
+            f"How curved {problem.name} is: {curvature.sentence}. The likelihood over K of one "
+            f"process; the band is its 95 % interval, the vertical line flat space."
+        )
         shown = plotting.CurvatureDisplay.from_estimate(curvature)
         pictures.append(show(said, 4.2, shown.plot))
     if is_class and X.shape[1] > 1:  # one column has no plane
-        legend = len(problem.classes) <= LEGEND_CLASSES
+        legend = len(problem.classes) <= 12
         metric = plotting.MetricDisplay.from_estimator(model, X, y)
         display = plotting.DecisionBoundaryDisplay
-        regions = display.from_estimator(model, X, y, resolution=REGION_GRID)
+        regions = display.from_estimator(model, X, y, resolution=100)
         said = (
             f"The metric that neighbours learned from {some} of {problem.name}, on the principal "
             f"plane of its own coordinates. All balls have the same radius: where they look small, "
@@ -246,7 +247,7 @@ def dataset_pictures(
         f"Share of each column in the squared distances of the metric that neighbours learned "
         f"from {some}; the largest is that of {weights.names[most]}, {weights.weights[most]:.0%}."
     )
-    pictures.append(show(said, 4.4, weights.plot, top=BARS_SHOWN))
+    pictures.append(show(said, 4.4, weights.plot, top=15))
     return f'<div class="pictures">{"".join(pictures)}</div>'
 
 
@@ -263,8 +264,9 @@ def draw_score_chart(results: Sequence[scores.Result], ax: Any) -> None:
     ax.axvline(results[0][measure], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
         found = [outcome[measure] for outcome in result["outcomes"]]
-        is_better = result["is_better_than_knn"]
-        color, inside = (shapes.BLUE, shapes.BLUE) if is_better else ("black", "white")
+        color, inside = "black", "white"
+        if result["is_better_than_knn"]:
+            color = inside = shapes.BLUE
         ax.plot(found, [row] * len(found), "o", color="0.7", markersize=4)
         mean = result[measure]
         error = result["standard_error"]
@@ -284,9 +286,11 @@ def draw_losses(results: Sequence[scores.Result], loss: str, name: str, ax: Any)
 def reliability_figure(results: Sequence[scores.Result]) -> Any:
     from matplotlib.figure import Figure
 
-    n_rows = -(-len(results) // PANELS)
+    n_columns = 3
+    n_rows = math.ceil(len(results) / n_columns)
     figure = Figure(figsize=(WIDTH, 0.5 + 1.9 * n_rows), layout="constrained")
-    panels = figure.subplots(n_rows, PANELS, sharex=True, sharey=True, squeeze=False).ravel()
+    grid = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+    panels = grid.ravel()
     for ax, result in zip(panels, results, strict=False):
         sums = np.sum([o["calibration"] for o in result["outcomes"]], axis=0)
         n, confidence, accuracy = sums[sums[:, 0] >= LEAST_GROUP].T

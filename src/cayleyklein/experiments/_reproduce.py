@@ -14,6 +14,7 @@ from cayleyklein.experiments import _runs
 from cayleyklein.experiments import page as html
 from cayleyklein.experiments._runs import Outcome, ProgressCallback
 from cayleyklein.experiments.methods import (
+    GEOMETRIES_IN_PRINT,
     METHODS,
     REPRODUCED,
     WHOSE,
@@ -48,43 +49,42 @@ vowel   1 .832* .797  .827  3 .828* .782  .827  5 .826  .805  .827* 11 .839* .76
 balance 1 .924* .891  .846  3 .917* .911  .846  5 .907* .895  .846  11 .874  .897* .846
 pima    1 .726* .706  .709  3 .706  .695  .709* 5 .714* .712  .709  11 .713* .698  .709
 """
-MIXED = """
+PAPER_TABLES = {
+    "exp": EXP,
+    "targets": EXP,
+    "mixed": """
 dataset flat  elliptic hyperbolic mixed
 wine    3 .993* .984 .893 .986
 sonar   3 .733  .788 .640 .802*
 balance 3 .846  .910 .904 .920*
 pima    3 .709  .712 .699 .720*
 vowel   3 .827  .825 .816 .841*
-"""
-PAPER_TABLES = {"exp": EXP, "targets": EXP, "mixed": MIXED}
-VOTES = 3  # neighbours that vote in the table "targets"
+""",
+}
 # Share α of the elliptic distance in the paper's mixed distance.
 PAPER_ALPHA = {"wine": 0.741, "sonar": 0.794, "balance": 0.440, "pima": 0.584, "vowel": 0.407}
 
 
 def _read_cells(table: str) -> list[PaperCell]:
-    (_, *methods), *lines = (line.split() for line in PAPER_TABLES[table].strip().splitlines())
-    width = 1 + len(methods)
-    rows = [(line[0], line[i : i + width]) for line in lines for i in range(1, len(line), width)]
+    head, *lines = PAPER_TABLES[table].strip().splitlines()
+    _, *methods = head.split()
     cells = []
-    for dataset, (k, *texts) in sorted(rows, key=lambda row: int(row[1][0])):
-        votes, targets = (VOTES, int(k)) if table == "targets" else (int(k), None)
-        for method, text in zip(methods, texts, strict=True):
-            if text != "-":
-                number = float(text.removesuffix("*"))
-                bold = text.endswith("*")
-                cells.append(PaperCell(table, dataset, method, votes, targets, number, bold))
-    return cells
+    for line in lines:
+        dataset, *texts = line.split()
+        while texts:
+            k = int(texts.pop(0))
+            votes, targets = (3, k) if table == "targets" else (k, None)
+            for method in methods:
+                text = texts.pop(0)
+                if text != "-":
+                    number = float(text.removesuffix("*"))
+                    bold = text.endswith("*")
+                    cells.append(PaperCell(table, dataset, method, votes, targets, number, bold))
+    # all data sets at one k after the other, as the paper has them
+    return sorted(cells, key=lambda cell: cell.n_targets or cell.k)
 
 
 PAPER_CELLS = tuple(cell for table in PAPER_TABLES for cell in _read_cells(table))
-METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
-HALF_DIGIT = 0.0005  # half of the last digit that the paper prints
-TABLE_TITLES = {
-    "exp": "Classification with curved metrics (the paper's table tab:exp)",
-    "targets": "The same, with k read as the target neighbours of a row, and votes of 3",
-    "mixed": "Mixed metrics (the paper's table tab:mixed)",
-}
 PAPER_LEGEND = (
     "For each geometry: the paper's number; the paper's algorithm, CayleyKleinLMNN, with as many "
     "target neighbours as vote, on the columns as they are, as the paper has it; the same on "
@@ -106,12 +106,13 @@ def cells_of(
     found: dict[Cell, None] = {}
     for table in tables:
         printed = [paper for paper in PAPER_CELLS if paper.table == table]
-        missing = METHODS_IN_PRINT - {paper.method for paper in printed}
+        missing = GEOMETRIES_IN_PRINT.keys() - {paper.method for paper in printed}
         for paper in printed:
             if datasets is not None and paper.dataset not in datasets:
                 continue
-            some = (method for method in methods if in_print(method) not in missing)
-            found |= dict.fromkeys(Cell(paper.dataset, m, paper.k, paper.n_targets) for m in some)
+            for method in methods:
+                if in_print(method) not in missing:
+                    found[Cell(paper.dataset, method, paper.k, paper.n_targets)] = None
     return list(found)
 
 
@@ -126,8 +127,9 @@ def paper_marks(result: Result, is_partition: bool) -> list[dict[str, Any]]:
     for paper in PAPER_CELLS:
         if paper[1:5] == cell:
             gap = result["accuracy"] - paper.accuracy
-            is_level = abs(gap) <= tolerance + HALF_DIGIT
-            kind = "level" if is_level else "above" if gap > 0 else "below"
+            kind = "above" if gap > 0 else "below"
+            if abs(gap) <= tolerance + 0.0005:  # half of the last digit that the paper prints
+                kind = "level"
             marks.append(paper._asdict() | {"mark": kind})
     return marks
 
@@ -135,9 +137,11 @@ def paper_marks(result: Result, is_partition: bool) -> list[dict[str, Any]]:
 def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
     by_cell = {cell_of(result): result for result in results}
     printed = {Cell(*p[1:5]): f"{p.accuracy:.3f}" for p in PAPER_CELLS if p.table == table}
-    marked = {
-        cell: mark for cell, r in by_cell.items() for mark in r["paper"] if mark["table"] == table
-    }
+    marked = {}
+    for cell, result in by_cell.items():
+        for mark in result["paper"]:
+            if mark["table"] == table:
+                marked[cell] = mark
 
     def ours(cell: Cell) -> str:
         if cell not in by_cell:
@@ -162,19 +166,19 @@ def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
         ]
         if ran:
             columns += [(f"{title}: paper", method, lambda cell: printed.get(cell, "")), *ran]
-    others = [m for m in computed if in_print(m) not in METHODS_IN_PRINT]
+    others = [m for m in computed if in_print(m) not in GEOMETRIES_IN_PRINT]
     columns += [(METHODS[method].title, method, ours) for method in others]
     mixed = [prefix + "mixed" for prefix in WHOSE if prefix + "mixed" in computed]
     if table == "mixed" and mixed:
         each = ", ".join(WHOSE[whose(name)] for name in mixed)
         columns.append((f"α of mixed: paper, {each}", mixed[0], alphas))
 
-    rows = [
-        [str(row.n_targets or row.k), row.dataset]
-        + [text(row._replace(method=method)) for _, method, text in columns]
-        for row in dict.fromkeys(cell._replace(method="") for cell in printed)
-        if row.dataset in {cell.dataset for cell in by_cell}
-    ]
+    rows = []
+    used = {cell.dataset for cell in by_cell}
+    for row in dict.fromkeys(cell._replace(method="") for cell in printed):
+        if row.dataset in used:
+            texts = [text(row._replace(method=method)) for _, method, text in columns]
+            rows.append([str(row.n_targets or row.k), row.dataset, *texts])
     names = ("k", "data set", *(name for name, _, _ in columns))
     counts = []
     for prefix, who in WHOSE.items():
@@ -188,7 +192,12 @@ def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
         if mark["mark"] == "below"
     ]
     notes = [f"Beside the numbers of the paper's table, {'; '.join(counts)}.", *below]
-    return html.ReportTable(TABLE_TITLES[table], names, rows, 2, notes)
+    titles = {
+        "exp": "Classification with curved metrics (the paper's table tab:exp)",
+        "targets": "The same, with k read as the target neighbours of a row, and votes of 3",
+        "mixed": "Mixed metrics (the paper's table tab:mixed)",
+    }
+    return html.ReportTable(titles[table], names, rows, 2, notes)
 
 
 @dataclass(frozen=True)

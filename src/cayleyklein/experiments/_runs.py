@@ -40,7 +40,7 @@ def evaluate_cells(cells: Sequence[Cell], problem: Problem, split: Split) -> lis
     The cells are of one method whose metric does not depend on the k that votes: it is learned for
     the first one, and the others vote by it.
     """
-    (train, test) = split
+    train, test = split
     rows = problem.X
     y = problem.y
     first = cells[0]
@@ -115,7 +115,8 @@ def run_cells(
     n_workers = min(as_jobs(n_jobs), cpu_count())
     parallel = Parallel(n_workers, return_as="generator", batch_size=1)
     found = {} if store is None else store.read(cells)
-    done, total = (sum(len(splits[c.dataset]) for c in some) for some in (found, cells))
+    done = sum(len(splits[cell.dataset]) for cell in found)
+    total = sum(len(splits[cell.dataset]) for cell in cells)
     if found:
         tell(done, total, "finished before")
     groups = grouped([cell for cell in cells if cell not in found])

@@ -12,7 +12,6 @@ from typing import Any
 from cayleyklein._validation import require
 
 PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}  # compared with the paper's numbers
-STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
 
 def page(
@@ -35,10 +34,11 @@ def page(
         provenance["date"],
     ]
     body = "\n".join([*parts, section("Machine and versions", bullets(lines))])
+    style = Path(__file__).with_name("page.css").read_text("utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         f"<header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></header>\n"
         f"{body}\n</main>\n</body>\n</html>\n"
     )

@@ -5,8 +5,7 @@ difference is too small. Nadeau and Bengio (2003) widen it by the ratio of test 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +16,7 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, expect, refuse_huge
 from cayleyklein.experiments.methods import BASELINE, METHODS, Cell, whose
 
-N_GROUPS = 10  # groups of confidence, of equal width
 CONFIDENCE = 0.95
-SAME_DIFFERENCE = 4 * np.finfo(np.float64).eps  # relative spread that is rounding only
 
 
 def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
@@ -29,12 +26,12 @@ def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
 
 
 def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float]]:
-    """Return rows, sum of confidences and right predictions, for each group of confidence."""
+    """Return rows, sum of confidences and right predictions, for each tenth of confidence."""
     best = np.argmax(probabilities, axis=1)
     confidence = np.max(probabilities, axis=1)
-    group = np.searchsorted(np.linspace(0, 1, N_GROUPS + 1)[1:-1], confidence)
+    group = np.searchsorted(np.linspace(0, 1, 11)[1:-1], confidence)
     sums = (np.ones(len(best)), confidence, classes[best] == np.asarray(truth))
-    columns = [np.bincount(group, weights=values, minlength=N_GROUPS) for values in sums]
+    columns = [np.bincount(group, weights=values, minlength=10) for values in sums]
     return np.array(columns).T.tolist()  # type: ignore[no-any-return]
 
 
@@ -101,8 +98,9 @@ def paired_difference(
     n = len(differences)
     if n < 2:
         return PairedDifference(mean, *[float("nan")] * 3)
-    # 21/36 - 20/36 and 23/36 - 22/36 differ as floats, which is rounding.
-    if np.ptp(differences) <= SAME_DIFFERENCE * max(np.abs(given).max(), np.abs(other).max()):
+    # 21/36 - 20/36 and 23/36 - 22/36 differ as floats, by rounding only.
+    rounding = 4 * np.finfo(np.float64).eps * max(np.abs(given).max(), np.abs(other).max())
+    if np.ptp(differences) <= rounding:
         # The spread is unknown. The probability of n equal signs without a difference is not.
         return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))
     error = float(np.sqrt((1 / n + ratio) * differences.var(ddof=1)))
@@ -120,11 +118,7 @@ def holm(p_values: Sequence[float]) -> Floats:
 
 
 Result = dict[str, Any]  # a cell, its outcomes, and their statistics by `summarize`
-STEPS = ("fit", "predict")  # that are timed
-BASELINES: dict[str, Callable[[str], str]] = {  # the method that a method is compared with
-    "knn": lambda method: BASELINE,
-    "flat": lambda method: f"{whose(method)}flat",
-}
+COMPARISONS = ("knn", "flat")  # with standardised k-NN, and with flat LMNN by the same algorithm
 
 
 def score_name(outcome: Mapping[str, Any]) -> str:
@@ -132,16 +126,24 @@ def score_name(outcome: Mapping[str, Any]) -> str:
     return "accuracy" if "accuracy" in outcome else "r2"
 
 
+def baseline_of(method: str, comparison: str) -> str:
+    """Return the method that a method is compared with."""
+    return BASELINE if comparison == "knn" else f"{whose(method)}flat"
+
+
 def summarize(outcomes: Mapping[Cell, list[dict[str, Any]]]) -> list[Result]:
     results = {cell: _summary(cell, some) for cell, some in outcomes.items()}
     scores = {cell: [o[score_name(o)] for o in some] for cell, some in outcomes.items()}
-    for name, baseline in BASELINES.items():
-        compared = {cell: cell._replace(method=baseline(cell.method)) for cell in outcomes}
+    for name in COMPARISONS:
+        compared = {c: c._replace(method=baseline_of(c.method, name)) for c in outcomes}
         for base in outcomes.keys() & set(compared.values()):
-            test, train = (sum(o[k] for o in outcomes[base]) for k in ("n_test", "n_train"))
+            n_test = sum(outcome["n_test"] for outcome in outcomes[base])
+            n_train = sum(outcome["n_train"] for outcome in outcomes[base])
             tested = [c for c in outcomes if compared[c] == base != c]
-            compare = partial(paired_difference, baseline=scores[base], test_ratio=test / train)
-            found = [compare(scores[c]) for c in tested]
+            found = [
+                paired_difference(scores[c], scores[base], test_ratio=n_test / n_train)
+                for c in tested
+            ]
             p_values = holm([difference.p_value for difference in found])
             for cell, difference, p in zip(tested, found, p_values, strict=True):
                 is_better = difference.difference > 0 and p < 1 - CONFIDENCE
@@ -167,9 +169,10 @@ def _summary(cell: Cell, outcomes: list[dict[str, Any]]) -> Result:
         "title": METHODS[cell.method].title_for("class" if measure == "accuracy" else "number"),
         **{name: float(np.mean(known(name))) for name in shown},
         "standard_error": float(stats.sem(known(measure))) if len(outcomes) > 1 else None,
-        **{f"over_{name}": None for name in BASELINES},
-        **{f"is_better_than_{name}": False for name in BASELINES},
-        **{f"{step}_seconds": float(np.median(known(f"{step}_seconds"))) for step in STEPS},
+        **{f"over_{name}": None for name in COMPARISONS},
+        **{f"is_better_than_{name}": False for name in COMPARISONS},
+        "fit_seconds": float(np.median(known("fit_seconds"))),
+        "predict_seconds": float(np.median(known("predict_seconds"))),
         "learned": learned,
         "alpha": float(np.mean(known("alpha"))) if known("alpha") else None,
         "outcomes": outcomes,
@@ -181,5 +184,6 @@ def cell_of(result: Result) -> Cell:
 
 
 def accuracy_text(result: Result) -> str:
+    mean = f"{result[score_name(result)]:.3f}"
     error = result["standard_error"]
-    return f"{result[score_name(result)]:.3f}" + ("" if error is None else f" ± {error:.3f}")
+    return mean if error is None else f"{mean} ± {error:.3f}"
