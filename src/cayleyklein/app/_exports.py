@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import __version__
 from cayleyklein import _validation as checks
+from cayleyklein.app import _limits
 from cayleyklein.app._scene import Drafter, describe
 from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
@@ -20,9 +21,6 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import shapes
 
 SIZE = 720  # width and height of a picture in pixels
-PAGE_BYTES = 3_000_000  # size of an offline page; frames that are larger leave room for fewer
-MOST_FRAMES = 41
-FEWEST_FRAMES = 3
 
 
 def draw_plane(
@@ -97,10 +95,19 @@ def draw_plane(
         points=tuple(rounded_point(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
         chosen=(int(pair[0]), int(pair[1])),
     )
-    parts: dict[str, Any] = {"radius": radius, "turn": turn, "tilt": tilt, "tiling": tiling}
-    parts |= {"order": checks.as_count(order, "order"), "chart": chart, "second": second}
-    parts |= {"shown": ",".join(checks.as_texts(shown, "shown")), "objects": objects}
-    state = state.with_parts(parts)
+    state = state.with_parts(
+        {
+            "radius": radius,
+            "turn": turn,
+            "tilt": tilt,
+            "tiling": tiling,
+            "order": checks.as_count(order, "order"),
+            "chart": chart,
+            "second": second,
+            "shown": ",".join(checks.as_texts(shown, "shown")),
+            "objects": objects,
+        }
+    )
     return plane_svg(state, checks.as_choice(theme, "theme", tuple(shapes.PALETTE)))
 
 
@@ -128,10 +135,13 @@ def points_csv(state: PlaneState, theme: str = "light") -> str:
 def plane_code(state: PlaneState, theme: str = "light") -> str:
     metric = state.metric
     (first, second) = state.chosen
-    given = ("chart", "second", "order", "radius", "chosen", "turn", "tilt")
-    options = {name: getattr(state, name) for name in given}
-    options |= {"shown": [name for name in LAYERS if name in state.shown], "theme": theme}
-    options |= {"objects": state.objects_text, "tiling": state.tiling.text if state.tiling else ""}
+    options: dict[str, Any] = {}
+    for name in ("chart", "second", "order", "radius", "chosen", "turn", "tilt"):
+        options[name] = getattr(state, name)
+    options["shown"] = [name for name in LAYERS if name in state.shown]
+    options["theme"] = theme
+    options["objects"] = state.objects_text
+    options["tiling"] = state.tiling.text if state.tiling else ""
     lines = "\n".join(f"    {name}={value!r}," for name, value in options.items())
     said = f'print("d =", metric.distance(points[{first}], points[{second}]))\n'
     return f"""\
@@ -173,9 +183,11 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
         return f'<g data-k="{K:.2f}">{drawn}</g>'
 
     frames = {state.curvature: frame(state.curvature)}
-    count = PAGE_BYTES // len(frames[state.curvature])
-    steps = np.linspace(-1, 1, (min(max(count, FEWEST_FRAMES), MOST_FRAMES) - 1) // 2 * 2 + 1)
-    frames |= {K: frame(K) for K in (steps.round(2) + 0.0).tolist() if K not in frames}
+    count = _limits.OFFLINE_BYTES // len(frames[state.curvature])
+    half = (min(max(count, 3), 41) - 1) // 2  # frames on each side of K = 0
+    for K in (np.linspace(-1, 1, 2 * half + 1).round(2) + 0.0).tolist():
+        if K not in frames:
+            frames[K] = frame(K)
     curvatures = sorted(frames)
     template = (Path(__file__).parent / "templates" / "offline.html").read_text("utf-8")
     return Template(template).substitute(

@@ -28,17 +28,10 @@ from cayleyklein.prediction import (
 
 TEST_PART = 0.3
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
-PANEL_NAMES = {"before": "Plain k-NN, nothing learned", "flat": "Flat metric, learned"}
-PANEL_NAMES["curved"] = "Curved metric, learned"
-ESTIMATOR_KINDS: dict[str, tuple[Any, Any]] = {  # of classes, and of numbers
-    "neighbors": (CurvedKNeighborsClassifier, CurvedKNeighborsRegressor),
-    "kernel": (CurvedKernelClassifier, CurvedKernelRegressor),
-}
-N_PARTS = {"auto": 3, "product": 3, "mixed": 2}  # metrics that are learned one after the other
-N_PASSES = 4
-CHOOSING = {  # messages before the fit that is shown
-    "auto": "Comparing a product with plain neighbours on held-out training rows…",
-    "mixed": "Choosing the shares of the two parts on held-out training rows…",
+PANEL_NAMES = {
+    "before": "Plain k-NN, nothing learned",
+    "flat": "Flat metric, learned",
+    "curved": "Curved metric, learned",
 }
 PART_WORDS = {  # of a kernel model, in words
     "metric": "kernel in the metric",
@@ -47,16 +40,11 @@ PART_WORDS = {  # of a kernel model, in words
     "neighbors": "votes in the metric",
     "plain": "plain votes",
 }
-WEIGHING = "Weighing kernel machines and votes on held-out training rows…"
-WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
-GRID = 81
-FINER = 5  # points of a picture along each axis; finer by this where classes meet
-NEIGHBORS_SHOWN = 5
-MOST_DRAWN = 800
-OPENED = 300  # of a row; rows of a picture, and in the plane
 
 
-class News(NamedTuple):  # of a fit, to the page; texts and pictures by their place
+class News(NamedTuple):
+    """What a fit tells the page, with texts and pictures by their place."""
+
     texts: dict[str, str]
     steps: tuple[list[Any], ...] = ()  # series, relative loss, K, accuracy; None lifts the pen
     pictures: dict[str, Any] | None = None
@@ -79,7 +67,13 @@ class FitTask(NamedTuple):
 
 
 def make_estimator(task: FitTask, **given: Any) -> Any:
-    kind = ESTIMATOR_KINDS[task.model][task.table.is_regression]
+    kind: Any
+    if task.model == "kernel":
+        kind = CurvedKernelRegressor if task.table.is_regression else CurvedKernelClassifier
+    elif task.table.is_regression:
+        kind = CurvedKNeighborsRegressor
+    else:
+        kind = CurvedKNeighborsClassifier
     return kind(n_neighbors=task.n_neighbors, **given)
 
 
@@ -96,7 +90,7 @@ class RowPictures:
         low, high = self.shown.min(axis=0), self.shown.max(axis=0)
         room = 0.05 * np.maximum(high - low, 1e-12)
         self.box = np.stack([low - room, high + room])
-        self.drawn = np.sort(np.random.default_rng(PAGE_SEED).permutation(len(X))[:MOST_DRAWN])
+        self.drawn = np.sort(np.random.default_rng(PAGE_SEED).permutation(len(X))[:800])
         self.is_test = np.zeros(len(X), dtype=bool)
         with suppress(ValueError):  # so few rows that a class is in one part only
             self.is_test[train_and_test(table)[1]] = True
@@ -108,7 +102,7 @@ class RowPictures:
         shapes = []
         for label in np.unique(labels).tolist():
             mine = labels == label
-            (hue, marker, _) = class_look(label)
+            hue, marker, _ = class_look(label)
             shapes.append(Shape("marks", x[mine & ~test], hue, 3.4, marker=marker))
             ring = Shape("marks", x[mine & test], "paper", 4.0, marker=marker, edge_width=1.6)
             shapes.append(ring._replace(edge=hue))
@@ -124,8 +118,10 @@ def make_model(task: FitTask, tell: Any) -> None:
     kind = tables.TableRegressor if table.is_regression else tables.TableClassifier
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        options: Any = {"model": task.model, "geometry": task.geometry, "random_state": PAGE_SEED}
-        model: Any = kind(task.n_neighbors, **options).fit(table.problem.X, table.labels)
+        model: Any = kind(
+            task.n_neighbors, model=task.model, geometry=task.geometry, random_state=PAGE_SEED
+        )
+        model.fit(table.problem.X, table.labels)
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
         tables.save_model(model, path)
@@ -170,7 +166,8 @@ class _Bench:
         self.X_train, self.y_train = self.X[self.train], y[self.train]
         self.X_test, self.y_test = self.X[self.test], y[self.test]
         self.rows = RowPictures(task.table)
-        pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:WATCHED]
+        # the accuracy of an iteration is that on some test rows; the last one has all
+        pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:200]
         self.watched = self.X_test[pick], self.y_test[pick]
         self._begun: dict[str, tuple[int, float]] = {}  # iteration and first loss of a series
 
@@ -181,8 +178,18 @@ class _Bench:
     def learn(self, place: str, geometry: str) -> None:
         first = place == "flat"
         kernel = self.task.model == "kernel"
+        step = "Step 2 of 3: " if first else "Step 3 of 3: "
+        n_passes = 4
+        # metrics that are learned one after the other
+        n_parts = 1 if first else {"auto": 3, "product": 3, "mixed": 2}.get(geometry, 1)
         n_begun = 0
-        step = f"Step {2 if first else 3} of 3: "
+        wait = ""
+        if kernel:
+            wait = "Weighing kernel machines and votes on held-out training rows…"
+        elif geometry == "auto":
+            wait = "Comparing a product with plain neighbours on held-out training rows…"
+        elif geometry == "mixed":
+            wait = "Choosing the shares of the two parts on held-out training rows…"
 
         def report(progress: Progress) -> None:
             nonlocal n_begun
@@ -193,32 +200,42 @@ class _Bench:
                 accuracy = self.vote(progress.metric).score(*self.watched)
             last, first_loss = self._begun.get(name, (-1, progress.loss or 1.0))
             again = progress.iteration <= last  # another part, or fit
-            n_begun += again or not n_begun
-            first_loss = progress.loss or 1.0 if again else first_loss
+            steps: list[list[Any]] = []
+            if again:
+                first_loss = progress.loss or 1.0
+                steps.append([name, None, None, None])
+            if again or not n_begun:
+                n_begun += 1
             self._begun[name] = progress.iteration, first_loss
-            steps: list[list[Any]] = [[name, None, None, None]] * again
             steps.append([name, progress.loss / first_loss, K, accuracy])
-            n_parts = 1 if first else N_PARTS.get(geometry, 1)
-            done = (n_begun - 1 + min(progress.n_pass, N_PASSES) / N_PASSES) / n_parts
+            done = (n_begun - 1 + min(progress.n_pass, n_passes) / n_passes) / n_parts
             share = 0.3 * done if first else 0.3 + 0.7 * min(done, 1.0)
             part = f"metric {min(n_begun, n_parts)} of {n_parts}, " if n_parts > 1 else ""
-            state = f"{step}{PANEL_NAMES[place].lower()}; {part}pass {progress.n_pass} of up to "
-            state += f"{N_PASSES}; {share:.0%} done.{f' {WEIGHING}' if kernel else ''}"
-            said = "not measured" if accuracy is None else f"{accuracy:.1%}"
-            live = f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
+            state = (
+                f"{step}{PANEL_NAMES[place].lower()}; {part}pass {progress.n_pass} of up to "
+                f"{n_passes}; {share:.0%} done."
+            )
+            if kernel:
+                state += f" {wait}"
             score = "R²" if self.task.table.is_regression else "accuracy"
-            live += f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
+            said = "not measured" if accuracy is None else f"{accuracy:.1%}"
+            live = (
+                f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
+                f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
+            )
             self.tell(News({"live": live, "state": state, "share": f"{share:.2f}"}, tuple(steps)))
 
-        wait = WEIGHING if kernel else CHOOSING.get(geometry)
         if wait:
             self.tell(News({"state": step + wait, "share": "0.05" if first else "0.30"}))
-        options = {"geometry": geometry, "random_state": PAGE_SEED, "callback": report}
-        model = make_estimator(self.task, **options).fit(self.X_train, self.y_train)
+        model = make_estimator(
+            self.task, geometry=geometry, random_state=PAGE_SEED, callback=report
+        )
+        model.fit(self.X_train, self.y_train)
         summary = _describe(model.metric_)
         choice = model.selection_
         trials = choice.trials if choice else ()
-        summary += f". {explain_choice(choice)}" if trials else ""
+        if trials:
+            summary += f". {explain_choice(choice)}"
         title = PANEL_NAMES["flat" if model.metric_.geometry == "flat" else place]
         if kernel:
             title = f"Kernel machine: {title.lower()}"
@@ -233,12 +250,15 @@ class _Bench:
         codes = table.codes_of(said)
         true = table.y[self.test]
         wrong = np.zeros(len(self.X), dtype=bool)
-        wrong[self.test] = (codes != true) & (not table.is_regression)
+        if not table.is_regression:
+            wrong[self.test] = codes != true
         near, distances = self._neighbors(model, rows.drawn)
         lines, planes = self._on_the_plane(model)
         picture = rows.picture([self._regions(model), *lines], wrong)
-        picture |= {"neighbors": near.tolist(), "distances": distances}
-        picture |= {"places": rows.shown[near.ravel()], "wrong": wrong[rows.drawn]}
+        picture["neighbors"] = near.tolist()
+        picture["distances"] = distances
+        picture["places"] = rows.shown[near.ravel()]
+        picture["wrong"] = wrong[rows.drawn]
         if hasattr(model, "part_shares_"):
             shares = model.feature_weights()
             parts = sorted(model.part_shares_.items(), key=lambda part: -part[1])
@@ -258,10 +278,12 @@ class _Bench:
             "planes": planes,
             "curves": {} if table.is_regression else self._curves(model),
         }
-        good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         if table.is_regression:
-            good = f"R² {model.score(self.X_test, self.y_test):.3f} on test rows"
-            good += f", off by {np.mean(np.abs(said - self.y_test)):.3g} on average"
+            r2 = model.score(self.X_test, self.y_test)
+            error = np.mean(np.abs(said - self.y_test))
+            good = f"R² {r2:.3f} on test rows, off by {error:.3g} on average"
+        else:
+            good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
             one.callback = None  # it belongs to this process
@@ -284,23 +306,31 @@ class _Bench:
                 areas.append(roc_auc_score(is_one, chance))
         mean = np.vstack([[0.0, 0.0], np.column_stack([grid, np.mean(curves, axis=0)])])
         diagonal = Shape("line", np.array([[0.0, 0.0], [1.0, 1.0]]), "soft", 1.0, (4, 4))
-        lines = {"calibration": [Shape("line", told, "flat", 2.0), Shape("marks", told, "flat", 4)]}
-        lines["roc"] = [Shape("line", mean, "flat", 2.0)]
         rest = "" if len(model.classes_) == 2 else ", each class against the rest, averaged"
-        texts = {"calibration": f"What is said and what is so differ by {gap:.1%} on average."}
-        texts["roc"] = f"Area under the curve {np.mean(areas):.3f}{rest}."
+
+        def graph(text: str, *shapes: Shape) -> dict[str, Any]:
+            return {"shapes": [shape._asdict() for shape in (diagonal, *shapes)], "text": text}
+
         return {
-            name: {"shapes": [s._asdict() for s in (diagonal, *shapes)], "text": texts[name]}
-            for name, shapes in lines.items()
+            "calibration": graph(
+                f"What is said and what is so differ by {gap:.1%} on average.",
+                Shape("line", told, "flat", 2.0),
+                Shape("marks", told, "flat", 4),
+            ),
+            "roc": graph(
+                f"Area under the curve {np.mean(areas):.3f}{rest}.",
+                Shape("line", mean, "flat", 2.0),
+            ),
         }
 
     def _regions(self, model: Any) -> dict[str, Any]:
-        size = FINER * (GRID - 1) + 1
+        n, finer = 81, 5  # points along each axis; finer by this where classes meet
+        size = finer * (n - 1) + 1
         low, high = self.rows.box
         grid = np.stack(np.meshgrid(*np.linspace(low, high, size).T), axis=-1)
-        coarse = self._predict(model, grid[::FINER, ::FINER])
+        coarse = self._predict(model, grid[::finer, ::finer])
         corners = np.stack([coarse[:-1, :-1], coarse[1:, :-1], coarse[:-1, 1:], coarse[1:, 1:]])
-        square = np.minimum(np.arange(size) // FINER, GRID - 2)
+        square = np.minimum(np.arange(size) // finer, n - 2)
         meets = (corners != corners[0]).any(axis=0)[square[:, None], square]
         codes = corners[0][square[:, None], square]
         codes[meets] = self._predict(model, grid[meets])
@@ -316,7 +346,7 @@ class _Bench:
         return codes.reshape(spots.shape[:-1])
 
     def _neighbors(self, model: Any, rows: Ints) -> tuple[Ints, Floats]:
-        k = min(NEIGHBORS_SHOWN, len(self.train) - 1)
+        k = min(5, len(self.train) - 1)
         found = np.full((len(rows), k), -1, dtype=np.intp)
         far = np.full((len(rows), k), np.nan)
         inside = _inside(model, self.X[rows])
@@ -327,15 +357,17 @@ class _Bench:
         other = nearest != rows[inside, None]
         # the row itself is among its neighbours where it is a training row
         keep = other & (np.cumsum(other, axis=1) <= k)
-        found[inside], far[inside] = (a[keep].reshape(-1, k) for a in (nearest, distances))
+        found[inside] = nearest[keep].reshape(-1, k)
+        far[inside] = distances[keep].reshape(-1, k)
         return found, far
 
     def _on_the_plane(self, model: Any) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
         lines = []
         planes = []
         shown = self.rows.shown
-        pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
-        for part, _ in () if _of_ranks(model) else combined.terms_of(model.metric_):
+        pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:300]
+        terms: Any = () if _of_ranks(model) else combined.terms_of(model.metric_)
+        for part, _ in terms:
             with suppress(NotRepresentableError):  # it has no section on this plane
                 here: Any = self.rows.section.restrict(part)
                 size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
@@ -344,18 +376,21 @@ class _Bench:
                 if here.domain is not None:
                     lines.append(Shape("line", here.domain.from_euclidean(circle), "ink", 2.4))
                 state, exact = _state.PlaneState.of_rows(here, shown[pick], self.rows.y[pick])
-                planes.append((_describe(part) + ("" if exact else " (about)"), state.query))
+                about = "" if exact else " (about)"
+                planes.append((f"{_describe(part)}{about}", state.query))
         return [line._asdict() for line in lines], planes
 
 
 def _in_words(trial: Any) -> str:
-    return PART_WORDS.get(trial.name, "all of them, added" if " + " in trial.name else trial.name)
+    if " + " in trial.name:
+        return "all of them, added"
+    return PART_WORDS.get(trial.name, trial.name)
 
 
 def train_and_test(table: _tables.PreparedTable) -> list[Ints]:
     same = None if table.is_regression else table.labels
-    options = {"test_size": TEST_PART, "stratify": same, "random_state": PAGE_SEED}
-    return list(train_test_split(np.arange(len(table.y)), **options))
+    rows = np.arange(len(table.y))
+    return list(train_test_split(rows, test_size=TEST_PART, stratify=same, random_state=PAGE_SEED))
 
 
 def _of_ranks(model: Any) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _fitting, _tables
+from cayleyklein.app import _fitting, _limits, _tables
 from cayleyklein.app._session import run_commands
 from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
@@ -21,24 +21,28 @@ from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import class_look
 
-GEOMETRY_NAMES = {
-    "auto": "automatic, tried on held-out rows",
-    "product": "product of spheres and flat space",
-    "elliptic": "elliptic, K > 0",
-    "hyperbolic": "hyperbolic, K < 0",
-    "learned": "K learned from the data",
-    "mixed": "mixed: elliptic + hyperbolic",
-    "flat": "flat, K = 0",
+OPTIONS = {  # and their names on the page
+    "model": {"neighbors": "nearest rows vote", "kernel": "kernel machines"},
+    "geometry": {
+        "auto": "automatic, tried on held-out rows",
+        "product": "product of spheres and flat space",
+        "elliptic": "elliptic, K > 0",
+        "hyperbolic": "hyperbolic, K < 0",
+        "learned": "K learned from the data",
+        "mixed": "mixed: elliptic + hyperbolic",
+        "flat": "flat, K = 0",
+    },
+    "neighbors": {
+        "auto": "automatic",
+        "1": "1",
+        "3": "3",
+        "5": "5",
+        "7": "7",
+        "11": "11",
+        "15": "15",
+        "25": "25",
+    },
 }
-MODEL_NAMES = {"neighbors": "nearest rows vote", "kernel": "kernel machines"}
-NEIGHBOR_NAMES = {"auto": "automatic"} | {k: k for k in ("1", "3", "5", "7", "11", "15", "25")}
-UPLOAD = "upload"
-POINTS = "points"
-OPTIONS = {"model": MODEL_NAMES, "geometry": GEOMETRY_NAMES, "neighbors": NEIGHBOR_NAMES}
-NOTHING_NEW: dict[str, Any] = {"pictures": {}, "steps": [], "model": None, "preview": None}
-LONGEST = 300.0  # seconds after which a fit is ended
-PREVIEW = 5
-MOST_PREDICTED = 1000  # rows of a preview, and to predict at once
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class LearnState:
         if name in OPTIONS:
             as_choice(value[:SHOWN], name, tuple(OPTIONS[name]))
         elif name == "data":
-            as_choice(value[:SHOWN], name, (*loaders.SOURCES, UPLOAD, POINTS))
+            as_choice(value[:SHOWN], name, (*loaders.SOURCES, "upload", "points"))
             changed |= {"target": "", "drop": ()}
         elif name == "drop":
             parts = [part for part in value.split(",") if part]
@@ -75,7 +79,7 @@ class LearnState:
     @property
     def query(self) -> str:
         parts = vars(self) | {"drop": ",".join(map(str, self.drop))}
-        kept = {n: part for n, part in parts.items() if n != "points" or self.data == POINTS}
+        kept = {n: part for n, part in parts.items() if n != "points" or self.data == "points"}
         return urlencode(kept, safe=",;")
 
     @classmethod
@@ -152,8 +156,8 @@ class FitProcess:
                 found.append(self._inbox.recv())
         if not found and not alive:
             return [_fitting.ending("The fit ended without a result.")]
-        if time.monotonic() - self._begun > LONGEST:
-            said = f"The fit took more than {LONGEST:g} seconds and was ended."
+        if time.monotonic() - self._begun > _limits.FIT_SECONDS:
+            said = f"The fit took more than {_limits.FIT_SECONDS:g} seconds and was ended."
             found.append(_fitting.ending(said))
         return found
 
@@ -198,6 +202,11 @@ def _processes() -> Any:
     return context
 
 
+def nothing_new() -> dict[str, Any]:
+    """Return what an answer tells once, when there is none of it."""
+    return {"pictures": {}, "steps": [], "model": None, "preview": None}
+
+
 class LearnSession:
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
         self.slots = slots
@@ -239,14 +248,14 @@ class LearnSession:
 
     def do_upload(self, name: str, content: str) -> None:
         source = _tables.read_source(_bytes_of(content), name)
-        self._take(self.state.with_choice("data", UPLOAD), source)
+        self._take(self.state.with_choice("data", "upload"), source)
 
     def do_predict(self, content: str) -> None:
         if self._predictor is None:
             raise InvalidInputError("Press Fit first; then rows can be predicted.")
         rows = _tables.read_rows(_bytes_of(content), self.table)
-        if len(rows) > MOST_PREDICTED:
-            raise InvalidInputError(f"{MOST_PREDICTED:,} rows at a time are the most.")
+        if len(rows) > _limits.PREDICTED_ROWS:
+            raise InvalidInputError(f"{_limits.PREDICTED_ROWS:,} rows at a time are the most.")
         encoder, model = self._predictor
         X = encoder.transform(rows)
         numbers = self.table.is_regression
@@ -260,9 +269,9 @@ class LearnSession:
     def _take(self, state: LearnState, source: TableSource | None = None) -> None:
         self._not_while_fitting()
         source = source or self.uploaded
-        if state.data == POINTS:
+        if state.data == "points":
             source = _tables.points_source(state.points)
-        elif state.data != UPLOAD:
+        elif state.data != "upload":
             source = _tables.bundled_source(state.data)
         elif source is None:
             raise InvalidInputError("A file stays with the page it was given to; choose it again.")
@@ -274,7 +283,7 @@ class LearnSession:
         table = _tables.prepare(source, target, [source.columns[i] for i in state.drop])
         self.state = replace(state, target=target)
         self.table = table
-        self.uploaded = source if state.data == UPLOAD else self.uploaded
+        self.uploaded = source if state.data == "upload" else self.uploaded
         self.rows = _fitting.RowPictures(table)
         self._clear()
 
@@ -292,7 +301,7 @@ class LearnSession:
         counts = enumerate(np.bincount(codes, minlength=len(table.classes)).tolist())
         preview = {
             "names": [name[:SHOWN] for name in table.source.columns],
-            "rows": _cells(table.source.frame.head(PREVIEW)),
+            "rows": _cells(table.source.frame.head(5)),
             "classes": [[table.classes[i][:SHOWN], n, *class_look(i)[:2]] for i, n in counts],
             "target": table.target[:SHOWN],
             "labels": codes.tolist(),
@@ -300,7 +309,7 @@ class LearnSession:
             "notes": [*table.source.notes, *table.problem.notes],
         }
         pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
-        self._once = NOTHING_NEW | {"pictures": pictures, "preview": preview}
+        self._once = nothing_new() | {"pictures": pictures, "preview": preview}
 
     def _not_while_fitting(self) -> None:
         if self.fit is not None:
@@ -353,8 +362,10 @@ class LearnSession:
         state = self.state
         source = self.table.source
         data = {name: name for name in loaders.SOURCES}
-        data |= {UPLOAD: self.uploaded.name[:SHOWN]} if self.uploaded else {}
-        data |= {POINTS: "points of the plane"} if state.data == POINTS else {}
+        if self.uploaded:
+            data["upload"] = self.uploaded.name[:SHOWN]
+        if state.data == "points":
+            data["points"] = "points of the plane"
         options = OPTIONS | {"data": data, "target": {n: n[:SHOWN] for n in source.targets}}
         classes = plural(len(table.classes), "class")
         kinds = "numbers to predict" if table.is_regression else classes
@@ -362,7 +373,7 @@ class LearnSession:
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
         once = self._once
-        self._once = NOTHING_NEW.copy()
+        self._once = nothing_new()
         return once | {
             "choices": vars(state),
             "columns": columns,

@@ -15,20 +15,7 @@ from cayleyklein.plotting import outlines
 from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_circle
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
 
-N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
-LINE_POINTS = 65
-GEODESIC_MARKS = 9
-BALL_POINTS = 73
-FEWEST_BALL_POINTS = 25
-ALL_BALL_POINTS = 7300  # at most, at least, of all balls
-TILE_POINTS = 12
-LOWEST = 1e-3  # along each side of a tile; height of a lift that is drawn
-DASHED_TO = 20.0  # largest coordinate of the power diagram
-MOST_CIRCLES = 120  # points up to which the power diagram is drawn
-AROUND = 10  # points around a dragged one, times the order, that order k is drawn from
-FEW = 60  # points up to which they are drawn large
-
 
 page_view = lru_cache(maxsize=64)(_views.View)
 
@@ -78,19 +65,23 @@ class Drafter:
         x = self.state.coordinates
         _, first = np.unique(x[rows], axis=0, return_index=True)
         rows = rows[np.sort(first)]
-        near = AROUND * self.state.order
         moving = self._moving
-        if moving is None or near == AROUND or len(rows) <= near or not self.inside[moving]:
-            return rows  # or order 1, which is quick
+        if moving is None or self.state.order == 1 or not self.inside[moving]:
+            return rows  # order 1 is quick
+        near = 10 * self.state.order  # points around a dragged one that order k is drawn from
+        if len(rows) <= near:
+            return rows
         far = np.asarray(self.metric.distance(x[rows], x[moving]))
         return np.sort(rows[np.argpartition(far, near)[:near]])
 
     @cached_property
     def _planes(self) -> list[Any]:
         """The affine functions that rank the live points and those left out, if there are any."""
-        rows = [self.live, np.setdiff1d(np.flatnonzero(self.inside), self.live)]
-        rows = rows if self._moving is not None and len(rows[1]) else []
-        return [proximity_planes(self.state.coordinates[which], self.metric) for which in rows]
+        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
+        if self._moving is None or not len(others):
+            return []
+        x = self.state.coordinates
+        return [proximity_planes(x[rows], self.metric) for rows in (self.live, others)]
 
     def _certain(self, spots: Floats) -> Bools:
         """Say where the nearest points are among the live ones, if some are left out."""
@@ -204,24 +195,33 @@ class Drafter:
     @cached_property
     def _cells(self) -> tuple[list[Any], list[Any]]:
         """Cells of a colour and an opacity, and edges of a width and an opacity."""
-        (cell, boundary) = self.diagram.boundary_pieces
+        cell, boundary = self.diagram.boundary_pieces
         n = len(self.diagram.cell_generators)
         shown = self.state.shown
         looks = []
         known = np.bincount(cell[~self._certain(boundary.starts)], minlength=n) == 0
         if shown & {"cells", "regions"}:
+            n_shades = 6  # of unlabelled cells
             # by the points themselves, so that a cell keeps its shade while others move
-            shade = self.live[self.diagram.cell_generators].sum(axis=1) % N_SHADES
-            color = np.asarray(self.diagram.cell_labels) if self.labelled else shade
+            color = self.live[self.diagram.cell_generators].sum(axis=1) % n_shades
+            if self.labelled:
+                color = np.asarray(self.diagram.cell_labels)
             for c in np.unique(color).tolist():
-                tint = (self.tone, "", 0.06 + 0.26 * c / (N_SHADES - 1))
-                name, _, alpha = class_look(c) if self.labelled else tint
+                name, alpha = self.tone, 0.06 + 0.26 * c / (n_shades - 1)
+                if self.labelled:
+                    name, _, alpha = class_look(c)
                 looks.append(((color == c) & known, name, alpha))
         if self.lit_cell is not None:
             looks.append((np.arange(n) == self.lit_cell, "gold", 0.55))
-        edges = [(self.diagram.ridge_segments()[1], 1.0, 0.6)] if "cells" in shown else []
-        edges += [(self.diagram.frontier(), 2.0, 1.0)] if self.labelled else []
-        return looks, [(e[self._certain(e).all(axis=1)], *look) for e, *look in edges]
+        lines = []
+        if "cells" in shown:
+            lines.append((self._certain_edges(self.diagram.ridge_segments()[1]), 1.0, 0.6))
+        if self.labelled:
+            lines.append((self._certain_edges(self.diagram.frontier()), 2.0, 1.0))
+        return looks, lines
+
+    def _certain_edges(self, edges: Floats) -> Floats:
+        return edges[self._certain(edges).all(axis=1)]
 
     @cached_property
     def _delaunay(self) -> Floats:
@@ -248,9 +248,10 @@ class Drafter:
         if self.state.tiling is None:
             return
         corners, depths = self.state.tiling.placed(self.metric)
-        whole = (corners[..., 2] > LOWEST).all(axis=1)
+        lowest = 1e-3  # height of a lift that is drawn
+        whole = (corners[..., 2] > lowest).all(axis=1)
         x = corners[whole][..., :2] / corners[whole][..., 2:]
-        t = np.arange(TILE_POINTS)[:, None] / TILE_POINTS
+        t = np.arange(12)[:, None] / 12  # along each side
         sides = x[:, :, None] + t * (np.roll(x, -1, axis=1) - x)[:, :, None]
         rings = sides.reshape(len(x), -1, 2)
         for shade in range(3):
@@ -258,11 +259,11 @@ class Drafter:
             canvas.rings(rings[mine], self.tone, 0.05 + 0.09 * shade)
         # edges, cut at the elliptic equator; without those beyond
         ends = np.stack([corners, np.roll(corners, -1, axis=1)]).reshape(2, -1, 3)
-        ends = ends[:, (ends[..., 2] > LOWEST).any(axis=0)]
-        a, b = ends[..., 2] - LOWEST
+        ends = ends[:, (ends[..., 2] > lowest).any(axis=0)]
+        a, b = ends[..., 2] - lowest
         with np.errstate(divide="ignore", invalid="ignore"):
             cut = ends[0] + (a / (a - b))[:, None] * (ends[1] - ends[0])
-        ends = np.where(ends[..., 2:] > LOWEST, ends, cut)
+        ends = np.where(ends[..., 2:] > lowest, ends, cut)
         ends = ends[..., :2] / ends[..., 2:]
         _, once = np.unique(ends.sum(axis=0).round(5), axis=0, return_index=True)
         canvas.segments(*ends[:, once], self.tone, 1.2)
@@ -273,16 +274,16 @@ class Drafter:
         if "delaunay" in shown and len(self.live) > 1:
             edges = self._delaunay
             canvas.segments(edges[:, 0], edges[:, 1], self.tone, 1.4, (5, 3))
-        if "power" in shown and canvas.view.chart == "klein" and 0 < len(self.live) <= MOST_CIRCLES:
+        if "power" in shown and canvas.view.chart == "klein" and 0 < len(self.live) <= 120:
             # the equivalent balls, and the power diagram that they alone give (paper §3.1)
             centers, sq_radii = equivalent_balls(x[self.live], self.metric)
             balls = zip(centers, np.sqrt(np.maximum(sq_radii, 0.0)), strict=True)
-            circles = chain(c + r * unit_circle(BALL_POINTS) for c, r in balls if r)
+            circles = chain(c + r * unit_circle(73) for c, r in balls if r)
             canvas.line(circles, "learned", 1.0, alpha=0.7)
             canvas.marks(centers[sq_radii < 0], "learned", 3.0, "cross")
             canvas.line(chain(power_edges(centers, sq_radii)), "learned", 3.0, (7, 5))
         if "balls" in shown and self.live.size:
-            n = min(max(ALL_BALL_POINTS // len(self.live), FEWEST_BALL_POINTS), BALL_POINTS)
+            n = min(max(7300 // len(self.live), 25), 73)  # points of a ball: fewer if many
             rings = outlines.spheres(self.metric, x[self.live], self.state.radius, n)
             whole = ~np.isnan(rings[..., 0]).any(axis=1)
             canvas.rings(rings[whole, :-1], self.tone, 0.16)
@@ -299,13 +300,13 @@ class Drafter:
         shown = self.state.shown
         if "geodesics" in shown:
             canvas.segments(p[None], q[None], "gold", 2.6)
-            steps = np.linspace(0, 1, GEODESIC_MARKS + 2)[1:-1]
+            steps = np.linspace(0, 1, 11)[1:-1]
             canvas.marks(np.asarray(self.metric.geodesic(p, q, steps)), "gold", 3.0)
         if "bisector" in shown:
-            path = outlines.line_path(self.metric, self.metric.bisector(p, q), LINE_POINTS)
+            path = outlines.line_path(self.metric, self.metric.bisector(p, q), 65)
             canvas.line(path, "learned", 2.6, (9, 3))
         if "cross" in shown:
-            path = outlines.line_path(self.metric, constructions.line_through(p, q), LINE_POINTS)
+            path = outlines.line_path(self.metric, constructions.line_through(p, q), 65)
             canvas.line(path, "ink", 1.6, (2, 3))
             ends = path[[-1, 0] if (path[-1] - path[0]) @ (q - p) > 0 else [0, -1]]
             ends = ends if self.state.curvature < 0 else NOTHING  # P, which is beyond q, and Q
@@ -327,7 +328,9 @@ class Drafter:
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         labels = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)
-        size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.0
+        size = 2.0
+        if len(points) <= 600:
+            size = 6.0 if len(points) <= 60 else 4.0
         faint = away | ~self.inside
         for label in np.unique(labels).tolist():
             color, marker, _ = class_look(label) if self.labelled else ("ink", "circle", 1.0)
@@ -347,6 +350,6 @@ def power_edges(centers: Floats, sq_radii: Floats) -> Floats:
     flat = domains.LocalChart(CurvedMetric.euclidean(2), np.zeros(2), 1.0)
     heights = sq_radii - np.sum(centers**2, axis=1)
     # dashes of what nobody sees would take most of the time of a picture
-    window = np.array([[-DASHED_TO] * 2, [DASHED_TO] * 2])
+    window = np.array([[-20.0, -20.0], [20.0, 20.0]])
     chart, power = domains.cut_out(flat, 2 * centers, heights, window)
     return chart.to_points(power.corners[power.ridges[1].members.reshape(-1, 2)])

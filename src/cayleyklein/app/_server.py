@@ -24,29 +24,19 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 import cayleyklein
 from cayleyklein import __version__, geometry
+from cayleyklein.app import _limits
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._figures import FIGURE_COLORS, SHEETS, TOOLS
 from cayleyklein.app._learn import LearnSession, run_apart, start_apart
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
-from cayleyklein.app._tables import MOST_BYTES
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import MARKERS, PALETTE, STRENGTHS
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent
-MESSAGE_BYTES = 4 * MOST_BYTES  # largest message: an upload, whose characters may take several
-ADDRESS_BYTES = 128_000
-HEADER_BYTES = 1_000_000  # largest address that is answered, and header
-LONGEST_ANSWER = 20.0  # seconds after which a command or an export is given up
-LONGEST_QUEUE = 120.0  # seconds after which an export is given up that waits for others
-POLL = 0.1  # seconds between two looks at a running fit
-MOST_FITS = 2  # fits that run at once; others wait for their turn
-THREADS = 4  # commands that are computed at once, so that no visitor waits for another
-HALF_SENT = 10.0  # seconds after which a request that is not whole is dropped
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))  # scenes are addresses
-REFERENCES = {step["reference"] for step in TOUR}  # objects whose docstrings it links to
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -64,8 +54,8 @@ class Explorer:
         self._socket.setblocking(False)
         self.port = int(self._socket.getsockname()[1])
         self.hosts = {f"{name}:{self.port}" for name in known_names(host)}
-        self.slots = threading.Semaphore(MOST_FITS)
-        self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="explorer")
+        self.slots = threading.Semaphore(_limits.FITS)
+        self.pool = ThreadPoolExecutor(_limits.COMMAND_THREADS, thread_name_prefix="explorer")
         # files are made one after the other, apart from what visitors drag meanwhile
         self.exporter = ThreadPoolExecutor(1, thread_name_prefix="exports")
         routes: list[Any] = [
@@ -81,14 +71,14 @@ class Explorer:
             explorer=self,
             compress_response=True,
             template_path=str(HERE / "templates"),
-            websocket_max_message_size=MESSAGE_BYTES,
+            websocket_max_message_size=_limits.MESSAGE_BYTES,
             log_function=lambda handler: None,
         )
         self._server = HTTPServer(
             application,
-            max_header_size=HEADER_BYTES,
+            max_header_size=_limits.HEADER_BYTES,
             max_body_size=0,
-            idle_connection_timeout=HALF_SENT,
+            idle_connection_timeout=_limits.REQUEST_SECONDS,
         )
         self._server.add_sockets([self._socket])
 
@@ -130,8 +120,10 @@ async def serve(port: int, host: str, browser: bool, tell: Callable[[str], None]
 
 def page_names(host: str) -> list[str]:
     """Return the names that visitors are told; nothing is sent to find the one in the network."""
+    if host == LOOPBACK:
+        return ["localhost"]
     if host not in ANYWHERE:
-        return ["localhost" if host == LOOPBACK else f"[{host}]" if ":" in host else host.lower()]
+        return [f"[{host}]" if ":" in host else host.lower()]
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))  # kept for documentation: nobody is there
         return ["localhost", str(probe.getsockname()[0])]
@@ -139,7 +131,9 @@ def page_names(host: str) -> list[str]:
 
 
 def known_names(host: str) -> set[str]:
-    names = {LOOPBACK, "localhost", *page_names(host)} | ({"[::1]"} if ":" in host else set())
+    names = {LOOPBACK, "localhost", *page_names(host)}
+    if ":" in host:
+        names.add("[::1]")
     if host in ANYWHERE:
         names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
         with suppress(OSError):  # a computer that does not know its own address
@@ -186,13 +180,13 @@ class Guarded(RequestHandler):
             raise HTTPError(403, reason="Not under this name")
         if type(self) is Guarded or "\0" in unquote(self.request.path):
             raise HTTPError(404)
-        if len(self.request.uri or "") > ADDRESS_BYTES:
+        if len(self.request.uri or "") > _limits.ADDRESS_BYTES:
             raise HTTPError(414, reason="The address is too long")
 
 
 class ReferenceHandler(Guarded):
     def get(self, name: str) -> None:
-        if name not in REFERENCES:
+        if name not in {step["reference"] for step in TOUR}:
             raise HTTPError(404)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         thing = attrgetter(name)(geometry if hasattr(geometry, name) else cayleyklein)
@@ -205,7 +199,8 @@ class PageHandler(Guarded):
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
         facts = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS, "strengths": STRENGTHS}
-        facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS} if page == "plane" else {}
+        if page == "plane":
+            facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS}
         self.render(
             f"{page}.html",
             page=page,
@@ -214,7 +209,7 @@ class PageHandler(Guarded):
             charts=CHART_NAMES,
             tools=TOOLS,
             letters=LETTERS,
-            most_bytes=MOST_BYTES,
+            most_bytes=_limits.TABLE_BYTES,
             facts=json.dumps(facts).replace("<", "\\u003c"),
         )
 
@@ -233,8 +228,10 @@ class ExportHandler(Guarded):
         theme = "dark" if self.get_query_argument("theme", "") == "dark" else "light"
         try:
             state = PlaneState.from_query(self.request.query)
-            work = self.explorer.exporter.submit(run_apart, LONGEST_ANSWER, make, state, theme)
-            text = await asyncio.wait_for(asyncio.wrap_future(work), LONGEST_QUEUE)
+            work = self.explorer.exporter.submit(
+                run_apart, _limits.ANSWER_SECONDS, make, state, theme
+            )
+            text = await asyncio.wait_for(asyncio.wrap_future(work), _limits.QUEUE_SECONDS)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
         except (TimeoutError, multiprocessing.TimeoutError) as error:
@@ -267,7 +264,7 @@ class Socket(Guarded, WebSocketHandler):
                     self._ticking = asyncio.create_task(self._tick(self.session))
             given = given if isinstance(given, list) else [given]
             work = self.explorer.pool.submit(self.session.hear, given)
-            answer = await asyncio.wait_for(asyncio.wrap_future(work), LONGEST_ANSWER)
+            answer = await asyncio.wait_for(asyncio.wrap_future(work), _limits.ANSWER_SECONDS)
         except InvalidInputError as error:
             answer = {"errors": [str(error)]}
         except TimeoutError:
@@ -277,7 +274,7 @@ class Socket(Guarded, WebSocketHandler):
 
     async def _tick(self, session: LearnSession) -> None:
         while True:
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(0.1)
             if (news := session.poll()) is not None:
                 await self._send(news)
 

@@ -10,15 +10,12 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice, as_real
-from cayleyklein.app import _figures, _scene, _state, _views
+from cayleyklein.app import _figures, _limits, _scene, _state, _views
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
 from cayleyklein.plotting.shapes import Shape
 from cayleyklein.plotting.views import sample_segments, see_path
 
-NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
-VALUE_NAMES = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
-LARGEST_VALUE = 2**31  # largest number in a command
 PROMPTS = {"P": "a point, or empty ground for a new one", "L": "a line or a segment"}
 
 
@@ -34,10 +31,16 @@ def run_command(session: Any, command: Any) -> None:
             value = command.get(key)
             fits = isinstance(value, kind)
             if kind in (int, float):  # a page may send a whole number as a float
-                fits = type(value) in (int, float) and abs(value) <= LARGEST_VALUE
+                fits = type(value) in (int, float) and abs(value) <= 2**31
                 fits = fits and (kind is float or value == int(value))
             if not fits:
-                said = VALUE_NAMES.get(kind, "an object")
+                names = {
+                    float: "a number",
+                    int: "a whole number",
+                    str: "a text",
+                    bool: "true or false",
+                }
+                said = names.get(kind, "an object")
                 raise InvalidInputError(f"{key} must be {said}; got {str(value)[:20]!r}.")
             values[key] = kind(value)
     action(**values)
@@ -143,7 +146,7 @@ class PlaneSession:
         names = [f.name for f in self.state.objects if needed and f.fits(needed)]
         if needed:
             start = f" {', '.join(self.picked)}: then" if self.picked else ": choose"
-            prompt = f"{_figures.TOOLS[self.tool][0]}{start} {PROMPTS[needed]}."
+            prompt = f"{_figures.TOOLS[self.tool].title}{start} {PROMPTS[needed]}."
             if self.tool == "polygon" and len(self.picked) > 2:
                 prompt += f" Choose {self.picked[0]} again to end."
         return {"name": self.tool, "prompt": prompt, "candidates": names, "needs": needed}
@@ -152,7 +155,7 @@ class PlaneSession:
         made = self.drafter.construction
         return [
             figure._asdict()
-            | {"title": _figures.TOOLS[figure.kind][0], "measure": made.measure(figure)}
+            | {"title": _figures.TOOLS[figure.kind].title, "measure": made.measure(figure)}
             for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS)
         ]
 
@@ -190,7 +193,7 @@ class PlaneSession:
         self._tell_lost(f"Point {first + 1}", lost)
 
     def do_scatter(self, n: int, seed: int) -> None:
-        points = _state.scatter(min(max(n, 1), _state.MAX_POINTS), abs(seed))
+        points = _state.scatter(min(max(n, 1), _limits.MOST_POINTS), abs(seed))
         self.state = replace(self.state, points=points, chosen=(0, 1), objects=())
 
     def do_next(self, by: int) -> None:
@@ -242,9 +245,10 @@ class PlaneSession:
             dx, dy = np.array([x, y]) - _scene.handle_places(self.state)[0]
             turn = math.degrees(math.atan2(dy, dx)) - (90 if name == "minor" else 0)
             values = {name: math.hypot(dx, dy), "angle": (turn + 90) % 180 - 90}
-        self.do_set(
-            {k: min(max(v, _state.RANGES[k][0]), _state.RANGES[k][1]) for k, v in values.items()}
-        )
+        for part, value in values.items():
+            low, high = _state.RANGES[part]
+            values[part] = min(max(value, low), high)
+        self.do_set(values)
 
     def _put(self, index: int, place: Floats, label: int) -> None:
         # near the elliptic equator points are far away, and the page ends somewhere
@@ -273,7 +277,7 @@ class PlaneSession:
         distances = np.asarray(state.metric.distance(state.coordinates, x, outside="inf"))
         if but is not None:
             distances[but] = np.inf
-        rows = np.argsort(distances, kind="stable")[: max(NEAREST, state.order)]
+        rows = np.argsort(distances, kind="stable")[: max(3, state.order)]
         rows = rows[np.isfinite(distances[rows])]
         far = ", ".join(f"{distances[row]:.3f} to point {row + 1}" for row in rows)
         said = f"{name} = ({x[0]:.3f}, {x[1]:.3f})" + (f"; d = {far}" if far else "")
@@ -292,8 +296,11 @@ class PlaneSession:
 
     def _needed(self) -> str:
         """Return "P" or "L" for what the tool takes next, or nothing."""
-        needed = _figures.TOOLS[self.tool][1] if self.tool in _figures.TOOLS else ""
-        return needed.replace("*", "P" * len(self.picked))[len(self.picked) :][:1]
+        if self.tool not in _figures.TOOLS:
+            return ""
+        n = len(self.picked)
+        needs = _figures.TOOLS[self.tool].needs.replace("*", "P" * n)
+        return needs[n : n + 1]
 
     def do_tool(self, name: str) -> None:
         self.tool = as_choice(name[:20], "tool", ("hand", "move", "turn", *_figures.TOOLS))
@@ -335,8 +342,12 @@ class PlaneSession:
                 raise InvalidInputError(f"{name} is taken already; choose another.")
             self.picked.append(name)
         picked = self.picked
-        all_needed = _figures.TOOLS[self.tool][1]
-        if len(picked) > 2 if ends else len(picked) == len(all_needed) and all_needed != "P*":
+        all_needed = _figures.TOOLS[self.tool].needs
+        if self.tool == "polygon":
+            is_complete = ends and len(picked) > 2
+        else:
+            is_complete = len(picked) == len(all_needed)
+        if is_complete:
             self.picked = []
             radius = self.state.radius if self.tool == "ball" else 0.0
             if self.tool != "point":
@@ -351,8 +362,8 @@ class PlaneSession:
     def _construct(self, figure: _figures.Figure) -> str:
         figures = self.state.objects
         taken = self.drafter.construction.by_name
-        if len(figures) >= _figures.MOST_FIGURES:
-            raise InvalidInputError(f"{_figures.MOST_FIGURES} objects are the most of a page.")
+        if len(figures) >= _limits.MOST_FIGURES:
+            raise InvalidInputError(f"{_limits.MOST_FIGURES} objects are the most of a page.")
         name = "".join(figure.parents)[:12] if figure.kind == "polygon" else ""
         if not name or name in taken:
             name = _figures.new_name(figure.kind, taken)

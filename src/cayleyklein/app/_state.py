@@ -8,9 +8,9 @@ of an edge and a corner the angles are π/p, π/2 and π/q. So with c = cos or c
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlencode
 
@@ -19,6 +19,7 @@ from scipy.spatial import cKDTree
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_choice
+from cayleyklein.app import _limits
 from cayleyklein.app._figures import Figure, read_figures, read_numbers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import apply_collineation, constructions, lifts
@@ -43,8 +44,6 @@ LAYERS = {  # and their names in a description
     "conic": "conic handles",
     "power": "power diagram",
 }
-MOST_TILES = 1500
-MAX_POINTS = 2000
 LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
 RANGES = {  # lowest and highest value of every number; turn and tilt are of the camera
     "curvature": (-1.0, 1.0),
@@ -116,7 +115,8 @@ class Tiling(NamedTuple):
         turn = 2 * math.pi * np.arange(self.p) / self.p
         u = np.stack([np.cos(turn), np.sin(turn)], axis=1)
         # reflections I - 2 N lᵀ in the edges, l = (c u, -s), N = (c u, -K s)
-        line, normal = (np.column_stack([c * u, np.full(self.p, -h)]) for h in (s, K * s))
+        line = np.column_stack([c * u, np.full(self.p, -s)])
+        normal = np.column_stack([c * u, np.full(self.p, -K * s)])
         mirrors = np.eye(3) - 2 * normal[:, :, None] * line[:, None, :]
         # a corner is at the edge's middle and half an edge along it, turned by π/p
         across = math.tan(math.pi / self.p) * s
@@ -132,12 +132,13 @@ class Tiling(NamedTuple):
             near = tree.query_ball_point(centers, apothem / 2)
             new = [i for i, found in enumerate(near) if min(found) == len(tiles) + i]
             layer = fresh[new]
-            if not len(layer) or len(tiles) + len(layer) > MOST_TILES:
+            if not len(layer) or len(tiles) + len(layer) > _limits.MOST_TILES:
                 break
             tiles = np.concatenate([tiles, layer])
             depths = np.append(depths, np.full(len(layer), float(number)))
         to_x = np.eye(3)
-        to_x[:2, :2], to_x[:2, 2] = metric.inverse_factor, metric.center
+        to_x[:2, :2] = metric.inverse_factor
+        to_x[:2, 2] = metric.center
         corners = first @ np.swapaxes(tiles, 1, 2)
         return np.asarray(corners @ (self._place(metric) @ to_x).T), depths
 
@@ -234,8 +235,9 @@ class PlaneState:
         return np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
 
     def __post_init__(self) -> None:
-        if len(self.points) > MAX_POINTS:
-            raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
+        most = _limits.MOST_POINTS
+        if len(self.points) > most:
+            raise InvalidInputError(f"{most} points are the most that the page draws.")
         for kind, name, *_, value in self.objects:
             if kind == "point" and value not in range(len(self.points)):
                 raise InvalidInputError(f"There is no point number {value:g} for {name}.")
@@ -246,7 +248,8 @@ class PlaneState:
         object.__setattr__(self, "chosen", (first, second))
 
     def with_parts(self, parts: Mapping[str, Any]) -> Self:
-        values: dict[str, Any] = {n: PARSERS[n](str(v)) for n, v in parts.items() if n in PARSERS}
+        known = {field.name for field in fields(self)}
+        values = {name: read_part(name, str(part)) for name, part in parts.items() if name in known}
         tiling = values.get("tiling", self.tiling)
         if tiling and "curvature" in values and "tiling" not in values:
             tiling = values["tiling"] = tiling.at_curvature(values["curvature"])
@@ -312,13 +315,17 @@ class PlaneState:
         parts = {name: number.rstrip("0").rstrip(".") for name, number in numbers}
         parts |= {"chart": self.chart, "second": self.second, "shown": shown}
         parts |= {"chosen": "{},{}".format(*self.chosen), "points": ";".join(points)}
-        parts |= {"objects": self.objects_text} if self.objects else {}
-        parts |= {"tiling": self.tiling.text} if self.tiling else {}
+        if self.objects:
+            parts["objects"] = self.objects_text
+        if self.tiling:
+            parts["tiling"] = self.tiling.text
         return urlencode(parts, safe=",;")
 
     @classmethod
     def from_query(cls, query: str) -> Self:
-        return cls(points=DEFAULT_POINTS).with_parts(dict(parse_qsl(query, keep_blank_values=True)))
+        return cls(points=scatter(28, seed=3)).with_parts(
+            dict(parse_qsl(query, keep_blank_values=True))
+        )
 
 
 def _in_range(name: str, text: str) -> float | int:
@@ -355,20 +362,22 @@ def scatter(n: int, seed: int) -> tuple[Generator, ...]:
     return tuple(rounded_point(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
 
 
-def _choices(name: str, known: Collection[str]) -> Callable[[str], str]:
-    return lambda text: as_choice(text[:20], name, tuple(known))
-
-
-PARSERS: dict[str, Callable[[str], Any]] = {  # parts of a state from the texts of an address
-    "chart": _choices("chart", CHART_NAMES),
-    "second": _choices("second", ("", *CHART_NAMES)),
-    "shown": lambda text: frozenset(map(_choices("shown", LAYERS), filter(None, text.split(",")))),
-    "chosen": lambda text: tuple(int(i) for i in read_numbers(text, "chosen", 2)),
-    "points": lambda text: tuple(
-        rounded_point(*read_numbers(row, "points", 3)) for row in filter(None, text.split(";"))
-    ),
-    "tiling": lambda text: read_tiling(text) if text else None,
-    "objects": read_figures,
-}
-PARSERS |= {name: partial(_in_range, name) for name in RANGES}
-DEFAULT_POINTS = scatter(28, seed=3)
+def read_part(name: str, text: str) -> Any:
+    """Return a part of a state from its text in an address."""
+    if name in RANGES:
+        return _in_range(name, text)
+    if name == "chart":
+        return as_choice(text[:20], name, tuple(CHART_NAMES))
+    if name == "second":
+        return as_choice(text[:20], name, ("", *CHART_NAMES))
+    if name == "shown":
+        layers = filter(None, text.split(","))
+        return frozenset(as_choice(layer[:20], name, tuple(LAYERS)) for layer in layers)
+    if name == "chosen":
+        return tuple(int(number) for number in read_numbers(text, name, 2))
+    if name == "points":
+        rows = filter(None, text.split(";"))
+        return tuple(rounded_point(*read_numbers(row, name, 3)) for row in rows)
+    if name == "tiling":
+        return read_tiling(text) if text else None
+    return read_figures(text)

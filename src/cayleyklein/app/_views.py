@@ -6,6 +6,7 @@ sphere, so that no view has a jump at K = 0.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,43 +16,66 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
 from cayleyklein.plotting.views import CLEARANCE, EUCLIDEAN, ChartView
 
-FLAT_AND_ROUND = ("Cartesian, in z", "Stereographic")
-TILTED_ONES = ("Plane, tilted", "Sphere")
-VIEWS = {  # for K < 0, K = 0 and K > 0 charts of the library and titles; the height of the centre
-    # and half the width of the first window
-    "klein": ((EUCLIDEAN,) * 3, ("Klein", "Cartesian", "Gnomonic"), (0.0, 1.6)),
-    "poincare": (("conformal",) * 3, ("Poincaré disc", *FLAT_AND_ROUND), (0.0, 2.6)),
-    "half-plane": (
-        ("half_space", "conformal", "conformal"),
-        ("Poincaré half-plane", *FLAT_AND_ROUND),
-        (0.0, 2.6),
+
+class Layout(NamedTuple):
+    """A view of the page: charts of the library and titles for K < 0, K = 0 and K > 0."""
+
+    charts: tuple[str, str, str]
+    titles: tuple[str, str, str]
+    half_width: float  # of the first window
+    height: float = 0.0  # of its centre
+
+
+VIEWS = {
+    "klein": Layout(
+        charts=(EUCLIDEAN, EUCLIDEAN, EUCLIDEAN),
+        titles=("Klein", "Cartesian", "Gnomonic"),
+        half_width=1.6,
     ),
-    "hemisphere": (("hemisphere", "klein", "sphere"), ("Hemisphere", *TILTED_ONES), (0.0, 1.6)),
-    "hyperboloid": (("hyperboloid", "klein", "sphere"), ("Hyperboloid", *TILTED_ONES), (0.2, 1.9)),
+    "poincare": Layout(
+        charts=("conformal", "conformal", "conformal"),
+        titles=("Poincaré disc", "Cartesian, in z", "Stereographic"),
+        half_width=2.6,
+    ),
+    "half-plane": Layout(
+        charts=("half_space", "conformal", "conformal"),
+        titles=("Poincaré half-plane", "Cartesian, in z", "Stereographic"),
+        half_width=2.6,
+    ),
+    "hemisphere": Layout(
+        charts=("hemisphere", "klein", "sphere"),
+        titles=("Hemisphere", "Plane, tilted", "Sphere"),
+        half_width=1.6,
+    ),
+    "hyperboloid": Layout(
+        charts=("hyperboloid", "klein", "sphere"),
+        titles=("Hyperboloid", "Plane, tilted", "Sphere"),
+        half_width=1.9,
+        height=0.2,
+    ),
 }
-ROOM = 1.12
-WIDEST = 2.6  # half the width around a surface, in its radii and at most
-HALF_PLANE_RISE = 1.1  # of the window of a half-plane of K = -1; its edge is 1/√-K below the centre
-TILTED = ("hemisphere", "hyperboloid")
 
 
 class View(ChartView):
     def __init__(self, metric: CurvedMetric, chart: str, turn: float = 0, tilt: float = 38) -> None:
-        names, titles, (y, half_width) = VIEWS[chart]
+        layout = VIEWS[chart]
         sign = int(np.sign(metric.curvature))
-        camera = (turn, tilt) if chart in TILTED else None
-        name = names[sign + 1]
-        super().__init__(metric, name, camera, in_unit=True, half_width=half_width)
+        name = layout.charts[sign + 1]
+        camera = (turn, tilt) if chart in ("hemisphere", "hyperboloid") else None
+        super().__init__(metric, name, camera, in_unit=True, half_width=layout.half_width)
         self.chart = chart
-        self.title = titles[sign + 1]
-        if chart == "half-plane":
-            y += HALF_PLANE_RISE * math.sqrt(max(-metric.curvature, 0.0))
-        size = ROOM * self.scale if sign else math.inf
+        self.title = layout.titles[sign + 1]
+        y = layout.height
+        if chart == "half-plane":  # its edge is 1/√-K below the centre
+            y += 1.1 * math.sqrt(max(-metric.curvature, 0.0))
+        room = 1.12  # half the width around a surface, in its radii
+        widest = 2.6
+        size = room * self.scale if sign else math.inf
         if camera:  # a window that holds the surface; as K tends to 0, one around the centre
-            self.half_width = min(max(half_width, size), WIDEST)
+            self.half_width = min(max(layout.half_width, size), widest)
         if camera and name != "hyperboloid":  # between the top of the dome and its rim, in radii
             low, high = math.cos(math.radians(tilt)), math.sin(math.radians(tilt))
-            y = (1 - 2 * low - high) / 2 * min(size, WIDEST) / ROOM * min(1.0, WIDEST / size)
+            y = (1 - 2 * low - high) / 2 * min(size, widest) / room * min(1.0, widest / size)
         self.middle = np.array([0.0, y])
 
     @property
