@@ -118,7 +118,7 @@ def plane_svg(state: PlaneState, theme: str = "light") -> str:
 
 
 def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
-    """Return the description and the elements of the views, one beside the other."""
+    """Return the description and the SVG elements of the views, side by side."""
     drafter = Drafter(state)
     drawn = ""
     scenes = [drafter.scene(chart) for chart in state.charts]
@@ -204,7 +204,9 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
     )
 
 
-EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, and how it is made
+EXPORTS: dict[
+    str, tuple[str, Callable[[PlaneState, str], str]]
+] = {  # media type, and the function that makes it
     "plane.svg": ("image/svg+xml", plane_svg),
     "plane.html": ("text/html", offline_page),
     "plane.py": ("text/x-python", plane_code),

@@ -1,4 +1,4 @@
-"""Figures that a visitor constructs: how an address holds them, where they are, their measures.
+"""Figures that a visitor constructs: their text in an address, their places and measures.
 
 A figure of the kind "point" names a point of the plane by its number; every other figure depends on
 the figures that it is made from, which come before it. Worksheets ask for figures; their questions,
@@ -166,7 +166,7 @@ def new_name(kind: str, taken: Container[str]) -> str:
 
 
 def without(figures: tuple[Figure, ...], *names: str) -> tuple[tuple[Figure, ...], list[str]]:
-    """Return the figures that stay when some go, and the names of all those that go."""
+    """Remove figures and all that depend on them; return the rest, and the names of the removed."""
     gone = dict.fromkeys(names)
     for figure in figures:  # parents come first
         if figure.name in gone or not gone.keys().isdisjoint(figure.parents):
@@ -182,7 +182,7 @@ class Construction:
         self.metric = metric
         self._points = points
         self.by_name = {figure.name: figure for figure in figures}
-        self.places: dict[str, Any] = {}  # None for what is not in the geometry of this K
+        self.places: dict[str, Any] = {}  # None for figures that do not exist at this K
         for figure in figures:
             given = self.given(figure)
             self.places[figure.name] = None
@@ -199,7 +199,7 @@ class Construction:
 
     @cached_property
     def rings(self) -> dict[str, Floats]:
-        """The circles of all kinds as polylines."""
+        """Circles and balls as polylines."""
         radii = self.placed("circle", "ball", hidden=True)
         if not radii:
             return {}
@@ -268,7 +268,7 @@ class Construction:
         return f"{said}, angle sum {math.degrees(total):.2f}°; {area}, {less}"
 
     def placed(self, *kinds: str, hidden: bool = False) -> dict[Figure, Any]:
-        """Return where figures of some kinds, or all, are; those that are nowhere are left out."""
+        """Return the places of figures of some kinds, or of all, that have a place."""
         wanted = [f for f in self.figures if f.kind in (kinds or TOOLS) and hidden >= f.hidden]
         return {f: self.places[f.name] for f in wanted if self.places[f.name] is not None}
 
@@ -343,8 +343,8 @@ class Construction:
 def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
     """Return perimeter and area, and, where no sides cross, the sum of the inner angles.
 
-    The area comes from triangles, the angles from the corners: that K·area is the angle sum less
-    (n - 2)π is Gauss and Bonnet's theorem, not how either is computed.
+    The area comes from triangles, the angles from the corners: K·area = angle sum - (n - 2)π is
+    the theorem of Gauss and Bonnet, which neither computation uses.
     """
     after = np.roll(corners, -1, axis=0)
     K = metric.curvature

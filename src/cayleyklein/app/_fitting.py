@@ -1,4 +1,4 @@
-"""Fits of the page of learning: three panels of pictures and results, and models."""
+"""Fits of the learning page: three panels of pictures and results, and models to save."""
 
 import tempfile
 import warnings
@@ -33,7 +33,7 @@ PANEL_NAMES = {
     "flat": "Flat metric, learned",
     "curved": "Curved metric, learned",
 }
-PART_WORDS = {  # of a kernel model, in words
+PART_WORDS = {  # of the parts of a kernel model
     "metric": "kernel in the metric",
     "columns": "kernel in the columns",
     "ranks": "kernel in the ranks of columns",
@@ -92,7 +92,7 @@ class RowPictures:
         self.box = np.stack([low - room, high + room])
         self.drawn = np.sort(np.random.default_rng(PAGE_SEED).permutation(len(X))[:800])
         self.is_test = np.zeros(len(X), dtype=bool)
-        with suppress(ValueError):  # so few rows that a class is in one part only
+        with suppress(ValueError):  # too few rows: a class would be in one part only
             self.is_test[train_and_test(table)[1]] = True
 
     def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def make_model(task: FitTask, tell: Any) -> None:
 
 
 def explain_choice(choice: Any) -> str:
-    """Say in a sentence why a candidate was chosen, also where another had the better figure."""
+    """Say in a sentence why a candidate was chosen, even if another had the better score."""
     name = next(iter(choice.trials[0].scores))
     ranked = sorted(choice.trials, key=lambda trial: trial.scores[name], reverse=name == "R²")
     told = {t.name: f"{_in_words(t)} ({name} {t.scores[name]:.3f})" for t in ranked}
@@ -286,7 +286,7 @@ class _Bench:
             good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
-            one.callback = None  # it belongs to this process
+            one.callback = None  # it cannot leave this process
         kept = (table.encoder, model)
         self.tell(News(texts, pictures={place: picture}, results=results, predictor=kept))
 
@@ -394,7 +394,7 @@ def train_and_test(table: _tables.PreparedTable) -> list[Ints]:
 
 
 def _of_ranks(model: Any) -> bool:
-    return getattr(model, "columns_", "") == "ranks"  # whose metric is not one of the rows
+    return getattr(model, "columns_", "") == "ranks"  # then the metric is one of ranks
 
 
 def _inside(model: Any, X: Floats) -> Bools:

@@ -1,4 +1,4 @@
-"""One visitor's learning page: choices that fit into an address, fits apart from the server."""
+"""One visitor's learning page: its choices, kept in the address, and fits in processes."""
 
 import base64
 import math
@@ -178,23 +178,23 @@ def _work(outbox: Any, work: Any, task: Any) -> None:
 
 
 def start_apart(target: Any, *given: Any) -> tuple[Any, Any]:
-    """Start a process; return it, and the end of a pipe from it, which it is given."""
+    """Start a process, which gets one end of a pipe; return it and the other end."""
     context = _processes()
     inbox, outbox = context.Pipe(duplex=False)
     process = context.Process(target=target, args=(outbox, *given), daemon=True)
     process.start()
-    outbox.close()  # so that its end is seen here when the process ends
+    outbox.close()  # then the pipe ends here when the process ends
     return process, inbox
 
 
 def run_apart(seconds: float, function: Any, *given: Any) -> Any:
-    """Return what a function returns in a process of its own, which is ended after some time."""
+    """Run a function in a process of its own, for at most some seconds; return its result."""
     with _processes().Pool(1) as pool:
         return pool.apply_async(function, given).get(seconds)
 
 
 def _processes() -> Any:
-    """Return the context of processes forked from a clean one that has the library ready."""
+    """Return a context that forks processes from a clean one that has imported the library."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -203,7 +203,7 @@ def _processes() -> Any:
 
 
 def nothing_new() -> dict[str, Any]:
-    """Return what an answer tells once, when there is none of it."""
+    """Return the part of an answer that is sent only once, empty."""
     return {"pictures": {}, "steps": [], "model": None, "preview": None}
 
 

@@ -1,4 +1,4 @@
-"""The scene of a state: its layers, computed by the library, as shapes on the screen."""
+"""The scene of a state: its layers as shapes on the screen."""
 
 import math
 from functools import cached_property, lru_cache
@@ -48,7 +48,7 @@ def describe(state: _state.PlaneState, view: _views.View) -> str:
 
 
 class Drafter:
-    """Draws a state. While a point is dragged, order k is drawn around this point only."""
+    """Draw a state. While a point is dragged, order k is drawn around this point only."""
 
     def __init__(self, state: _state.PlaneState, moving: int | None = None) -> None:
         self.state = state
@@ -60,7 +60,7 @@ class Drafter:
 
     @cached_property
     def live(self) -> Ints:
-        """The points that have a place in the geometry, each place once."""
+        """The points inside the geometry, without copies."""
         rows = np.flatnonzero(self.inside)
         x = self.state.coordinates
         _, first = np.unique(x[rows], axis=0, return_index=True)
@@ -76,7 +76,7 @@ class Drafter:
 
     @cached_property
     def _planes(self) -> list[Any]:
-        """The affine functions that rank the live points and those left out, if there are any."""
+        """The affine functions that rank the live points and the others, if any are left out."""
         others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
         if self._moving is None or not len(others):
             return []
@@ -84,7 +84,7 @@ class Drafter:
         return [proximity_planes(x[rows], self.metric) for rows in (self.live, others)]
 
     def _certain(self, spots: Floats) -> Bools:
-        """Say where the nearest points are among the live ones, if some are left out."""
+        """Say for which spots the nearest points are among the live ones."""
         if not self._planes or not spots.size:
             return np.ones(spots.shape[:-1], dtype=bool)
         here, there = (spots.reshape(-1, 2) @ p.normal.T + p.offset for p in self._planes)
@@ -194,7 +194,7 @@ class Drafter:
 
     @cached_property
     def _cells(self) -> tuple[list[Any], list[Any]]:
-        """Cells of a colour and an opacity, and edges of a width and an opacity."""
+        """Cells with their colour and opacity, and edges with their width and opacity."""
         cell, boundary = self.diagram.boundary_pieces
         n = len(self.diagram.cell_generators)
         shown = self.state.shown
@@ -202,7 +202,7 @@ class Drafter:
         known = np.bincount(cell[~self._certain(boundary.starts)], minlength=n) == 0
         if shown & {"cells", "regions"}:
             n_shades = 6  # of unlabelled cells
-            # by the points themselves, so that a cell keeps its shade while others move
+            # from the numbers of its points, so that a cell keeps its shade while others move
             color = self.live[self.diagram.cell_generators].sum(axis=1) % n_shades
             if self.labelled:
                 color = np.asarray(self.diagram.cell_labels)
@@ -227,7 +227,9 @@ class Drafter:
     def _delaunay(self) -> Floats:
         diagram = self.diagram if self.order == 1 else self._diagram(1)
         edges = diagram.points[diagram.dual().edges]
-        if self._moving is not None and self.order > 1:  # those between inner points
+        if (
+            self._moving is not None and self.order > 1
+        ):  # only the shorter half is certain to be right
             far = self.metric.distance(edges, self.state.coordinates[self._moving]).max(axis=1)
             edges = edges[far <= np.median(far)]
         return edges
@@ -349,7 +351,7 @@ def power_edges(centers: Floats, sq_radii: Floats) -> Floats:
     """Return the edges (m, 2, 2) of the power diagram of circles: -‖x - c‖² + r² is largest."""
     flat = domains.LocalChart(CurvedMetric.euclidean(2), np.zeros(2), 1.0)
     heights = sq_radii - np.sum(centers**2, axis=1)
-    # dashes of what nobody sees would take most of the time of a picture
+    # drawing dashes far outside would take most of the time
     window = np.array([[-20.0, -20.0], [20.0, 20.0]])
     chart, power = domains.cut_out(flat, 2 * centers, heights, window)
     return chart.to_points(power.corners[power.ridges[1].members.reshape(-1, 2)])

@@ -56,7 +56,7 @@ class Explorer:
         self.hosts = {f"{name}:{self.port}" for name in known_names(host)}
         self.slots = threading.Semaphore(_limits.FITS)
         self.pool = ThreadPoolExecutor(_limits.COMMAND_THREADS, thread_name_prefix="explorer")
-        # files are made one after the other, apart from what visitors drag meanwhile
+        # files are made one after the other, so that dragging stays fast
         self.exporter = ThreadPoolExecutor(1, thread_name_prefix="exports")
         routes: list[Any] = [
             (r"/(?:learn)?", PageHandler),
@@ -111,7 +111,7 @@ async def serve(port: int, host: str, browser: bool, tell: Callable[[str], None]
             tell(address)
         if browser:
             webbrowser.open(addresses[0])
-        # the process that fits are forked from imports the library; this one does nothing
+        # a first process does nothing: the one that fits are forked from imports the library
         await asyncio.to_thread(start_apart, repr)
         await ended.wait()
     finally:
@@ -119,13 +119,13 @@ async def serve(port: int, host: str, browser: bool, tell: Callable[[str], None]
 
 
 def page_names(host: str) -> list[str]:
-    """Return the names that visitors are told; nothing is sent to find the one in the network."""
+    """Return the names that visitors are told; finding the network address sends nothing."""
     if host == LOOPBACK:
         return ["localhost"]
     if host not in ANYWHERE:
         return [f"[{host}]" if ":" in host else host.lower()]
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # kept for documentation: nobody is there
+        probe.connect(("192.0.2.1", 9))  # an address reserved for documentation: nobody is there
         return ["localhost", str(probe.getsockname()[0])]
     return ["localhost"]
 
@@ -163,7 +163,7 @@ def pack_message(answer: Any) -> bytes:
 
 
 class Guarded(RequestHandler):
-    """A request that is answered only under a name of this server."""
+    """A request; it is answered only if it uses a name of this server."""
 
     @property
     def explorer(self) -> Explorer:
@@ -175,7 +175,7 @@ class Guarded(RequestHandler):
             self.set_header(name, value.format(host=host if host.isascii() else ""))
 
     def prepare(self) -> None:
-        """Refuse other names, which other pages could point here, and endless addresses."""
+        """Refuse foreign names, which other sites could point here, and long addresses."""
         if self.request.host.lower() not in self.explorer.hosts:
             raise HTTPError(403, reason="Not under this name")
         if type(self) is Guarded or "\0" in unquote(self.request.path):

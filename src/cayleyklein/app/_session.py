@@ -54,7 +54,7 @@ def _parameters(action: Any) -> dict[str, tuple[type, bool]]:
 
 
 def run_commands(session: Any, commands: list[Any]) -> list[str]:
-    """Do commands up to the first that is refused; return what is said to that one."""
+    """Do commands up to the first that is refused; return the message of its refusal."""
     try:
         for command in commands:
             run_command(session, command)
@@ -96,7 +96,7 @@ class PlaneSession:
             self.verdict = None
         self.errors += run_commands(self, commands)
         if self.state is not before and not self._pointer:
-            self.do_leave()  # what was told is not so any more
+            self.do_leave()  # what the pointer showed is out of date
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class PlaneSession:
         self.do_set(values)
 
     def _put(self, index: int, place: Floats, label: int) -> None:
-        # near the elliptic equator points are far away, and the page ends somewhere
+        # points near the elliptic equator are far away: keep them on the page
         x, y = place * min(1.0, _state.LARGEST_COORDINATE / max(1.0, *np.abs(place)))
         points = self.state.points
         point = _state.rounded_point(x, y, label)
@@ -295,7 +295,7 @@ class PlaneSession:
         self._pointer = "", []
 
     def _needed(self) -> str:
-        """Return "P" or "L" for what the tool takes next, or nothing."""
+        """Return what the tool takes next: a point ("P"), a line ("L"), or nothing ("")."""
         if self.tool not in _figures.TOOLS:
             return ""
         n = len(self.picked)
@@ -307,7 +307,7 @@ class PlaneSession:
         self.picked = []
 
     def do_pick(self, x: float, y: float, view: int, reach: float) -> None:
-        """Take what is at a place of the drawing for the tool, or a new point there."""
+        """Give the tool what is at a place of the drawing, or a new point there."""
         needed = self._needed()
         looking = self.view(view)
         spot = np.array([x, y])
@@ -327,7 +327,7 @@ class PlaneSession:
         self.do_take(found)
 
     def do_take(self, name: str = "") -> None:
-        """Take a figure by its name, or the chosen point; make the tool's when it has all."""
+        """Give the tool a figure by its name, or the chosen point; construct when it has all."""
         needed = self._needed()
         if not needed:
             return

@@ -32,7 +32,7 @@ CHART_NAMES = {
     "hemisphere": "Hemisphere",
     "hyperboloid": "Hyperboloid",
 }
-LAYERS = {  # and their names in a description
+LAYERS = {  # with their names in a description
     "cells": "Voronoi cells",
     "regions": "decision regions",
     "lit": "the cell of the chosen point",
@@ -58,7 +58,7 @@ RANGES = {  # lowest and highest value of every number; turn and tilt are of the
     "order": (1, 5),
 }
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
-DECIMALS = 6  # decimals of numbers in an address: what is moved stays congruent, as far as it shows
+DECIMALS = 6  # decimals of numbers in an address: enough that moved figures look congruent
 CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
 CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
@@ -122,7 +122,9 @@ class Tiling(NamedTuple):
         across = math.tan(math.pi / self.p) * s
         half = np.stack([s * u[:, 0] - across * u[:, 1], s * u[:, 1] + across * u[:, 0]], axis=1)
         first = np.column_stack([half, np.full(self.p, c)])
-        scale = np.array([1.0, 1.0, 1 / k if k else 0.0])  # so that chords tell tiles apart
+        scale = np.array(
+            [1.0, 1.0, 1 / k if k else 0.0]
+        )  # so that the chord of two centres shows whether tiles differ
         tiles = layer = np.eye(3)[None]
         depths = np.zeros(1)
         for number in range(1, self.depth):
@@ -167,7 +169,7 @@ def read_tiling(text: str) -> Tiling:
     return found._replace(edge=max(found.edge, math.ceil(1e6 * found.unit_edge) / 1e6, 0.1))
 
 
-@lru_cache(maxsize=64)  # the same for all points of a drag, and so are its views
+@lru_cache(maxsize=64)  # a drag of points asks for the same metric, and the same views, many times
 def conic_metric(
     K: float, x: float, y: float, major: float, minor: float, turn: float
 ) -> CurvedMetric:
@@ -350,7 +352,7 @@ def rounded_point(x: float, y: float, label: float) -> Generator:
 
 
 def scatter(n: int, seed: int) -> tuple[Generator, ...]:
-    # the golden angle spreads points evenly, and the noise takes the pattern away
+    # the golden angle spreads points evenly, and the noise hides the pattern
     rng = np.random.default_rng(seed)
     rows = np.arange(n) + 0.5
     radius = 0.86 * np.sqrt(rows / n)

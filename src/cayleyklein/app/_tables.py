@@ -87,7 +87,9 @@ def read_source(content: bytes, name: str) -> TableSource:
     if len(content) > _limits.TABLE_BYTES:
         most = f"{_limits.TABLE_BYTES:,} bytes"
         raise InvalidInputError(f"{name} is larger than {most}, the most read here.")
-    cells = _first_cells(content)  # names, if they are not all numbers, but for a class
+    cells = _first_cells(
+        content
+    )  # a line of names, unless all cells, or all but a class, are numbers
     header = sum(map(_is_number, cells)) < max(len(cells) - 1, 1)
     frame, notes = _read(content, name, header)
     if len(frame.columns) > _limits.TABLE_COLUMNS or len(frame) > _limits.TABLE_ROWS:
@@ -151,7 +153,7 @@ def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> Prepa
 
 
 def read_rows(content: bytes, table: PreparedTable) -> Any:
-    """Read rows to predict: with a line of names, or cells in the order of the table's columns."""
+    """Read rows to predict: with a line of names, or in the order of the table's columns."""
     names = [c for c in table.source.columns if c != table.target]
     header = bool(set(_first_cells(content)) & set(names))
     frame, _ = _read(content, "the rows", header)

@@ -1,4 +1,4 @@
-"""The views of the page: their windows, and which point of the plane is at a place of the screen.
+"""The views of the page: their windows, and the point of the plane at a place on the screen.
 
 Klein's view shows the plane as it is, the others a chart in the unit of the metric. The half-plane,
 which is hyperbolic only, continues as the stereographic view, the hemisphere and hyperboloid as the

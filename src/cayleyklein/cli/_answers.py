@@ -169,7 +169,7 @@ def answer(
 
 
 def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> Iterator[Any]:
-    """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
+    """Yield a table in pieces; note at the end unknown columns, unseen values and missing cells."""
     unseen = Counter[str]()
     missing = Counter[str]()
     known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}

@@ -1,4 +1,4 @@
-"""All commands together, the messages of their errors, and the exit codes."""
+"""The app of all commands, the messages of their errors, and the exit codes."""
 
 import os
 import sys
@@ -86,7 +86,7 @@ def run_command_line(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as if SIGPIPE had ended it
-    except Exception as error:  # noqa: BLE001 - the last one before the user
+    except Exception as error:  # noqa: BLE001 - nobody else would catch it
         if debug:
             traceback.print_exc()
         if isinstance(error, CayleyKleinError | OSError | ValueError | MemoryError):

@@ -24,7 +24,7 @@ class Console:
     reading: dict[str, Any] = field(default_factory=dict)  # how to read a table
 
     def result(self, values: dict[str, Any], text: str, *, styled: bool = False) -> None:
-        """Print the values as JSON, or the text; a styled text has terminal codes and is safe."""
+        """Print the values as JSON, or the text; a styled text keeps its terminal codes."""
         if self.json:
             print(json.dumps(values, ensure_ascii=False, default=plain_value))
         elif text:
@@ -199,7 +199,7 @@ COMMON = [
 def with_console(
     *examples: str, reads: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add examples and the options of a Console to a command, and of reading if it `reads`."""
+    """Add examples and the common options to a command, and those of reading if it `reads`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(command, eval_str=True)

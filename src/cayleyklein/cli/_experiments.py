@@ -260,7 +260,9 @@ def table_text(table: "ReportTable") -> str:
 
     def cell(row: Sequence[str], i: int) -> Text:
         plain = row[i].strip("*")
-        star = " *" if plain != row[i] and i >= table.n_labels else ""  # a bold name has none
+        star = (
+            " *" if plain != row[i] and i >= table.n_labels else ""
+        )  # names of methods get no star
         return Text(_console.printable(plain) + star, "bold" if plain != row[i] else "")
 
     for row in table.rows:

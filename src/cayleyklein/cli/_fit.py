@@ -104,10 +104,10 @@ def fit(
             n_jobs=jobs,
             callback=lambda progress: show(progress.iteration, None),
         )
-        with warnings.catch_warnings():  # the report on the columns has them
+        with warnings.catch_warnings():  # the report lists the columns
             warnings.filterwarnings("ignore", message="Column ['\"]|Classes \\[")
             fitted.fit(rows, answers)
-    del rows, answers  # the model has its own, and saving needs memory
+    del rows, answers  # frees memory: the model has its own copy
     fitted.target_ = target
     fitted.target_cells_ = predicted.cells
     tables.save_model(fitted, output)

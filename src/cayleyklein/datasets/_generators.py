@@ -1,7 +1,7 @@
 """Generators of curved data: round clusters of a curved space, in its flat chart.
 
-Towards the horizon of an elliptic space clusters are drawn out, and towards the rim of a hyperbolic
-one pressed flat. No single Mahalanobis distance undoes that; the curved one does.
+Near the horizon of an elliptic space the chart stretches clusters, and near the rim of a hyperbolic
+space it flattens them. No single Mahalanobis distance undoes that; the curved one does.
 """
 
 import math
@@ -32,7 +32,7 @@ def make_elliptic_blobs(
     random_state: int | Random | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
-    """Return round clusters of a hemisphere, in the chart that keeps straight lines straight.
+    """Return round clusters on a hemisphere, in its gnomonic chart, where geodesics are straight.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ def make_mixed(
 ) -> tuple[Any, ...]:
     """Return clusters of the product of a hemisphere and a hyperbolic ball.
 
-    The first three columns are the elliptic half of a row, the other two its hyperbolic half. In
-    either half clusters overlap; together they tell the class.
+    The first three columns are the elliptic half of a row, the other two its hyperbolic half.
+    Clusters overlap in each half; both halves together separate them.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def spread_centers(n: int, metric: Any, draw: Callable[[int], Floats]) -> Floats
 
 
 def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: Random) -> Floats:
-    """Draw points uniformly by volume: distances have the tabulated density sinᵈ⁻¹ or sinhᵈ⁻¹."""
+    """Draw points uniformly by volume: distances have the density sinᵈ⁻¹ or sinhᵈ⁻¹."""
     sin, tan = (np.sin, np.tan) if sign > 0 else (np.sinh, np.tanh)
     distances = np.linspace(0.0, radius, 1001)
     cumulated = np.cumsum(sin(distances) ** (d - 1))
@@ -255,7 +255,7 @@ def tree_nodes(depth: int, branching: int, edge: float, d: int, rng: Random) -> 
     inner = depth if branching == 1 else (branching ** min(depth, 60) - 1) // (branching - 1)
     check_data_size(0, d, min(1 + (branching + 1) * inner, 2**60))
     (step,) = carriers(math.tanh(length) * np.eye(1, d), -1)
-    # At a node the edge back points to -x; the others share the full turn with it equally.
+    # At a node the edge to its parent points to -x; all edges there are at equal angles.
     turns = [rotation(math.pi + 2 * math.pi * j / (branching + 1), d) for j in range(branching + 1)]
     level = nodes = [rotation(rng.uniform(0, 2 * math.pi), d)]
     for reached in range(depth):

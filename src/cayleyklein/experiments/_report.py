@@ -70,7 +70,7 @@ def curvature_of(problem: problems.Problem) -> CurvatureEstimate | None:
 
 
 def best_of(results: Sequence[scores.Result]) -> tuple[scores.Result, list[str]]:
-    """Return the method of the highest mean, then of the least loss; and the titles of others."""
+    """Return the best result, by its mean and then its loss, and the titles of equal means."""
     measure = scores.score_name(results[0])
     loss = "log_loss" if measure == "accuracy" else "rmse"
     best = max(results, key=lambda result: (result[measure], -result[loss]))
@@ -194,7 +194,7 @@ def dataset_pictures(
     X = X[rows]
     y = problem.classes[problem.y[rows]] if is_class else problem.y[rows]
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
-    with warnings.catch_warnings():  # the notes have the warnings of the fits
+    with warnings.catch_warnings():  # the notes already have the warnings
         warnings.simplefilter("ignore")
         model = methods.METHODS["neighbors"].make(problem.task, k).fit(X, y)
     shares = model.metric_.feature_weights(X)
@@ -227,7 +227,7 @@ def dataset_pictures(
         )
         shown = plotting.CurvatureDisplay.from_estimate(curvature)
         pictures.append(show(said, 4.2, shown.plot))
-    if is_class and X.shape[1] > 1:  # one column has no plane
+    if is_class and X.shape[1] > 1:  # a plane needs two columns
         legend = len(problem.classes) <= 12
         metric = plotting.MetricDisplay.from_estimator(model, X, y)
         display = plotting.DecisionBoundaryDisplay

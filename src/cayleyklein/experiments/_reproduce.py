@@ -102,7 +102,7 @@ def cells_of(
     methods: Sequence[str] = REPRODUCED,
     datasets: Sequence[str] | None = None,
 ) -> list[Cell]:
-    """Return the cells of tables: a method of the paper where it is printed, another in all."""
+    """Return the cells to compute: the paper's methods where it has them, others everywhere."""
     found: dict[Cell, None] = {}
     for table in tables:
         printed = [paper for paper in PAPER_CELLS if paper.table == table]
@@ -117,7 +117,7 @@ def cells_of(
 
 
 def paper_marks(result: Result, is_partition: bool) -> list[dict[str, Any]]:
-    """Return the paper's numbers for a result, each with a mark; a single split is level."""
+    """Return the paper's numbers for a result, each with a mark; of a single split "level"."""
     tolerance = math.inf if result["standard_error"] is None else result["standard_error"]
     if is_partition:
         tolerance = 1 / sum(outcome["n_test"] for outcome in result["outcomes"])

@@ -44,7 +44,7 @@ def in_print(method: str) -> str:
 class Method(NamedTuple):
     """A title, and a function (task, k, n_targets) → estimator, k and n_targets None by default.
 
-    The metric that it learns depends on the k that votes, or not; one fit then serves several k.
+    `learned_for` returns what the learned metric depends on: cells of equal values share one fit.
     """
 
     title: str
@@ -121,7 +121,9 @@ class Cell(NamedTuple):
 
 
 SVM_GRID = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
-SVM_FOLDS = KFold(3, shuffle=True, random_state=0)  # stratified ones refuse rare classes
+SVM_FOLDS = KFold(
+    3, shuffle=True, random_state=0
+)  # stratified folds need several rows of each class
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
@@ -130,7 +132,9 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
         self.model_ = GridSearchCV(SVC(), SVM_GRID, cv=SVM_FOLDS).fit(X, y).best_estimator_
         rows = np.arange(len(y))
         n_folds = int(min(3, counts.min()))
-        scored: Any = n_folds if n_folds > 1 else [(rows, rows)]  # single rows have no other fold
+        scored: Any = (
+            n_folds if n_folds > 1 else [(rows, rows)]
+        )  # a class of one row cannot be split
         self.calibrated_ = CalibratedClassifierCV(self.model_, cv=scored, ensemble=False).fit(X, y)
         return self
 

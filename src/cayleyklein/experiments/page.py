@@ -55,7 +55,9 @@ def bullets(lines: Sequence[str]) -> str:
 
 def figure_html(figure: Any, caption: str) -> str:
     buffer = io.BytesIO()
-    with require("matplotlib", "plot").rc_context({"svg.hashsalt": "report"}):  # the same each time
+    with require("matplotlib", "plot").rc_context(
+        {"svg.hashsalt": "report"}
+    ):  # the same file each time
         figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
     text = escape(caption)

@@ -20,7 +20,7 @@ PROBLEMS = (*loaders.SOURCES, "elliptic_blobs", "hyperbolic_tree", "mixed")  # b
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows with a class or a number each.
+    """Rows, each with a class or a number to predict.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Protocol:
         return dataset in LEAVE_ONE_OUT
 
     def describe(self) -> str:
-        """Return the protocol as a sentence without its full stop."""
+        """Describe the protocol in a sentence, without its full stop."""
         left_out = "one row out at a time" if self.folds is None else f"{self.folds} folds"
         return (
             f"{' and '.join(LEAVE_ONE_OUT)} by {left_out}; the others on {self.repetitions} random "

@@ -20,7 +20,7 @@ CONFIDENCE = 0.95
 
 
 def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
-    """Return the mean of -log p; scikit-learn's does not allow classes that were not trained on."""
+    """Return the mean of -log p; scikit-learn's refuses classes that no training row has."""
     p = np.where(np.asarray(truth)[:, None] == classes, probabilities, 0.0).sum(axis=1)
     return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
 
@@ -48,8 +48,8 @@ def number_errors(truth: Any, predicted: Any) -> dict[str, Any]:
 class PairedDifference(NamedTuple):
     """Mean difference over the same splits, its 95 % interval, and the p-value of no difference.
 
-    NaN is unknown: all but the difference for a single split, and the interval if the difference
-    is the same on every split.
+    Unknown numbers are NaN: for a single split all but the difference, and the interval if the
+    difference is the same on every split.
 
     Examples
     --------

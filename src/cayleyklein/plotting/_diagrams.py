@@ -113,8 +113,8 @@ class VoronoiDisplay(shapes.PlaneDisplay):
 class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
 
-    Edges are straight in the Euclidean chart, of the data as they are, and in Klein's, where the
-    conic is round; where angles are true, in Poincaré's disc and half-plane, they are arcs.
+    Edges are straight in the Euclidean chart, which shows the data as they are, and in Klein's,
+    where the conic is round; in Poincaré's disc and half-plane, which keep angles, they are arcs.
     Surfaces are seen from above, their far side faint. :meth:`plot` sets `axes_` and `figure_`.
 
     Examples
@@ -129,7 +129,7 @@ class ChartDisplay:
     """
 
     diagram: CayleyKleinVoronoi  #: A diagram of the plane.
-    charts: Sequence[str]  #: Their names.
+    charts: Sequence[str]  #: Names of the charts.
 
     @classmethod
     def from_diagram(
@@ -175,7 +175,7 @@ class ChartDisplay:
         if len(axes) != n:
             raise InvalidInputError(f"Got {len(axes)} axes for {n} charts; give one for each.")
         with checks.about("axes"):
-            axes = [shapes.new_axes(ax) for ax in axes]  # raises for other objects
+            axes = [shapes.new_axes(ax) for ax in axes]  # checks their type
         for ax, chart in zip(axes, self.charts, strict=True):
             _draw_chart(ax, self.diagram, chart, options)
         self.axes_ = axes

@@ -18,8 +18,8 @@ from cayleyklein.plotting import outlines, shapes
 class CurvatureDisplay:
     """The log likelihood over K, its maximum and interval, flat space, and a score over K.
 
-    The title is the verdict. The likelihood is that of one process, on which the verdict does not
-    rest: a peak far from 0 is no evidence if flat models predict as well.
+    The title is the verdict. The likelihood is that of one process, and the verdict does not rest
+    on it: a peak far from 0 is no evidence if flat models predict as well.
 
     :meth:`plot` sets `ax_`, `figure_`, `line_`, and `score_ax_`, the axes of the score of each row
     predicted from the others, on the right, or None.
@@ -123,7 +123,7 @@ class FeatureWeightsDisplay:
     def from_estimator(cls, estimator: Any, X: ArrayLike, **options: Any) -> Self:
         """Compute the weights of the metric of a fitted estimator, as by :meth:`from_metric`.
 
-        The steps of a pipeline before it are applied to X, rows such as those of the fit.
+        X has rows such as those of the fit; the steps of a pipeline before the metric are applied.
         """
         metric, rows, names = outlines.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, **({"feature_names": names} | options))

@@ -1,4 +1,4 @@
-"""What was learned: a metric by equal balls, the regions of a classifier, the map of a scaling."""
+"""Pictures of learned things: metrics, decision regions, and maps of a CurvedMDS."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -103,7 +103,9 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         # the conic is drawn only if no step of a pipeline changes the rows before the metric
         conics: tuple[Ellipsoid, ...] = ()
         if metric is not None and seen is table and outlines.domains_of(metric):
-            with suppress(NotRepresentableError):  # of a factor of lower rank: a pair of lines
+            with suppress(
+                NotRepresentableError
+            ):  # if the factor has a lower rank it is a pair of lines
                 conics = outlines.domains_of(section.restrict(metric))
         return cls(
             regions=codes.reshape(n, n),
@@ -120,7 +122,10 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         ax = shapes.new_axes(ax)
         n = len(self.regions)
         low, high = self.bounds
-        tints = [*shapes.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
+        tints = [
+            *shapes.class_tints(len(self.classes)),
+            (1.0, 1.0, 1.0),
+        ]  # the last, for no class (-1), is white
         half = (high - low) / (n - 1) / 2
         extent: Any = np.stack([low - half, high + half]).T.ravel()
         image = np.array(tints)[self.regions]
@@ -256,7 +261,7 @@ class MapDisplay(shapes.PlaneDisplay):
 
     #: In Poincaré's unit disc or the plane (n, 2); unit vectors (n, 3), the last axis towards you.
     points: Floats
-    curvature: float  #: K, whose sign chooses the picture.
+    curvature: float  #: K; its sign decides between disc, plane and globe.
     edges: Sequence[Floats] = ()  #: Paths in the same coordinates.
     y: AnyArray | None = None  #: Classes, shape (n,).
     names: Sequence[str] | None = None  #: Names of the n points.
@@ -337,7 +342,7 @@ class MapDisplay(shapes.PlaneDisplay):
                 side = -1 if on_globe and point[0] <= 0 else 1  # away from the middle
                 ax.annotate(name, point, (2 * side, 2), ha="left" if side > 0 else "right", **look)
         domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
-        if on_globe:  # thin: a globe goes on behind its rim
+        if on_globe:  # a thin rim: the globe continues behind it
             ball = shapes.Shape("area", shapes.unit_circle(257), "soft", alpha=0.08)
             shapes.draw_shape(ax, ball, zorder=0)
             shapes.draw_shape(ax, ball._replace(kind="line", alpha=1.0))

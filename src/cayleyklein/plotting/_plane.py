@@ -39,7 +39,7 @@ class BallDisplay(shapes.PlaneDisplay):
     radii: Floats  #: Radii, shape (n,).
     outlines: Sequence[Floats]  #: Their spheres, polylines (m, 2).
     closed: Sequence[bool]  #: Whether each is closed; across the elliptic equator it is a branch.
-    metric: Metric  #: A metric of the plane, of which the colour and the conics are.
+    metric: Metric  #: A metric of the plane; it gives the colour and the conics.
 
     @classmethod
     def from_metric(

@@ -31,7 +31,7 @@ HORIZON = 1e-4  # angle before π/2 at which polylines to infinity end
 class Section(NamedTuple):
     origin: Floats  # the plane is origin + basis t
     basis: Floats
-    chart: Floats  # t of rows projected to it is chart (x - origin)
+    chart: Floats  # rows are projected to t = chart (x - origin)
     names: tuple[str, str]
 
     def project(self, X: Floats) -> Floats:
@@ -56,7 +56,7 @@ class Section(NamedTuple):
                     f'domain="ellipsoid") learns metrics that have one.'
                 )
             found = CurvedMetric.from_form(form)
-            unit = found.curvature / metric.curvature  # only the ratios of a form count
+            unit = found.curvature / metric.curvature  # a form is given up to a factor
             return CurvedMetric(
                 matrix=unit * found.matrix, center=found.center, curvature=metric.curvature
             )
@@ -95,7 +95,7 @@ def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any =
     if X is None and isinstance(part, FormMetric):
         raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
     middle = part.center if X is None else X.mean(axis=0)
-    if isinstance(part, FormMetric):  # what it is to small steps from the middle
+    if isinstance(part, FormMetric):  # the metric of small steps from the middle
         part = CurvedMetric(matrix=part.tensor(middle))
     names = column_names(names, d)
     if d < 2:
@@ -153,7 +153,7 @@ def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
 
 
 def shown_metric(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | None]:
-    """Return an estimator's metric, the rows that reach it, and names if columns are kept."""
+    """Return an estimator's metric, the rows that reach it, and the names of their columns."""
     metric, rows = find_metric(estimator, X)
     if metric is None:
         advice = "pass a fitted learner such as CurvedLMNN, or a fitted pipeline that holds one."
@@ -168,7 +168,7 @@ def bounds_of(*points: Floats) -> Floats:
 
 
 def centred_part(metric: Metric) -> CurvedMetric:
-    """Return the part of a metric whose axes a picture without rows is drawn by."""
+    """Return the first part of a metric; its centre and axes frame a picture without rows."""
     part = first_term(metric)
     if isinstance(part, FormMetric):
         raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
@@ -178,7 +178,7 @@ def centred_part(metric: Metric) -> CurvedMetric:
 def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
     """Return the ellipses that intersect in the domain; none when it is the whole plane.
 
-    The domain of a FormMetric is no ellipse, and is left out.
+    The domain of a FormMetric need not be an ellipse, and is left out.
     """
     parts = [part for part, weight in terms_of(metric) if weight]
     found = [part.domain for part in parts if isinstance(part, CurvedMetric)]
@@ -247,7 +247,9 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
     elif domains_of(metric):
         low, high = bounds_of(*edges_of(domains_of(metric)))
     else:
-        part = centred_part(metric)  # a unit of length to each side: 1, or the radius of the sphere
+        part = centred_part(
+            metric
+        )  # one unit of length to each side: 1, or the radius of the sphere
         half = np.linalg.norm(part.inverse_factor, axis=1) / part.length_unit
         low, high = part.center - half, part.center + half
     step = (high - low).max() / n

@@ -1,7 +1,7 @@
 """The figures of the paper, drawn again: one function for each, on an empty figure.
 
 :func:`paper_figure` makes the figure and calls one of them; the command ``cayleyklein figures`` and
-the gallery do it that way too. Matplotlib's figures are of type Any here, since it is optional.
+the gallery do it that way too. Matplotlib is optional, so its figures have the type Any here.
 """
 
 from collections.abc import Callable

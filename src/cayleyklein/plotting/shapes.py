@@ -1,4 +1,4 @@
-"""Shapes, the one drawing language of pages and pictures, and how SVG and Matplotlib write them."""
+"""Shapes that pages and pictures are made of, and how SVG and Matplotlib draw them."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,11 +45,11 @@ MARKERS = {  # corners, with y downwards; all have the area of a circle of radiu
     "hexagon": _polygon(6, 30),
     "star": _polygon(5, -90, 0.42),
 }
-COLORS = {  # of seven classes; after them the hues repeat with other markers
+COLORS = {  # of seven classes; the next ones have the same hues and other markers
     "light": ("#c94a00", "#0067a5", "#12805c", "#a06a00", "#4a4a4a", "#b0559a", "#2e8bc9"),
     "dark": ("#ff8a4c", "#4ea3e6", "#35c493", "#f0b429", "#e3e6ea", "#f08fcb", "#8fd3ff"),
 }
-PALETTE = {  # none of a geometry is that of a class
+PALETTE = {  # geometries and classes have different colours
     "light": {
         "ink": "#1b1f24",
         "soft": "#6b7480",
@@ -197,7 +197,7 @@ def new_axes(ax: Axes | None) -> Any:
 
 
 class PlaneDisplay:
-    """Base of the pictures in one axes of the plane: `plot` sets `ax_` and `figure_`."""
+    """Base of the pictures that are drawn in one axes: `plot` sets `ax_` and `figure_`."""
 
     ax_: Axes
     figure_: Any
@@ -259,7 +259,7 @@ def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
             del look["facecolors"]
         corners = MARKERS[shape.marker]
         look |= {"marker": np.array([*corners, corners[0]]) * [1, -1]} | options
-        # Matplotlib makes the largest coordinate of each marker the same
+        # Matplotlib scales each marker to the same largest coordinate
         look["s"] = look.get("s", (2 * shape.size) ** 2) * np.abs(corners).max() ** 2
         return ax.scatter(*shape.xy.T, **look)
     collections = require("matplotlib.collections", "plot")
@@ -321,6 +321,6 @@ def residuals_figure(truth: Floats, predicted: Floats) -> Any:
             random_state=0,
         )
         ax.set(xlabel="predicted", ylabel=name)
-        for axis in (ax.xaxis, ax.yaxis):  # scikit-learn's ticks are odd numbers
+        for axis in (ax.xaxis, ax.yaxis):  # scikit-learn's ticks are not round numbers
             axis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(5))
     return figure

@@ -83,7 +83,7 @@ class ChartView:
         return self.look(np.asarray(x, dtype=float))[0]
 
     def look(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return points on the screen, and how much a surface faces the eye there, < 0 behind."""
+        """Return points on the screen, and how much a surface faces the eye there (< 0: away)."""
         if self.name == EUCLIDEAN or not x.size:
             return x, np.ones(x.shape[:-1])
         y = self.to_chart(x)
@@ -134,7 +134,7 @@ class ChartView:
         return self.horizon(np.linspace(*ends, n))
 
     def rim(self) -> Floats:
-        """Return where the space ends, if it does and is seen: the conic, or the equator."""
+        """Return the edge of the space, if it has one that is seen: the conic, or the equator."""
         circle = unit_circle(RIM_POINTS)
         if self.domain is not None:
             return NOTHING if self.name == "hyperboloid" else self.domain.from_euclidean(circle)
@@ -154,7 +154,7 @@ class ChartView:
 
 
 class Loops(NamedTuple):
-    """Closed polygons one after the other: their corners, and the polygon of each."""
+    """Closed polygons: the corners of all, and the number of the polygon of each corner."""
 
     xy: Floats
     loop: Ints
@@ -210,7 +210,7 @@ def spread(count: Ints) -> tuple[Ints, Ints]:
 
 
 def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Floats:
-    """Return points of segments; t goes from 0 to 1, slowly far out, where charts stretch.
+    """Return points of segments at t from 0 to 1, with small steps far out, where charts stretch.
 
     On a sphere the steps are of one length: with unit vectors h and an angle ω between them,
     h(t) is proportional to h₀ sin (1 - t)ω + h₁ sin tω.
@@ -260,7 +260,7 @@ def see_path(view: ChartView, path: Floats) -> tuple[Floats, Floats]:
 def see_loops(view: ChartView, loops: Loops) -> tuple[Loops, Loops]:
     """Return polygons on the screen: their near side, and their far side on a surface.
 
-    A side goes along the horizon where corners are left out; to go there and back encloses nothing.
+    Where corners are cut off, a side follows the horizon; going there and back encloses nothing.
     """
     x, loop = loops
     after = loops.after
@@ -302,10 +302,10 @@ def _crossings(p: Floats, q: Floats, at_p: Floats, at_q: Floats) -> Floats:
 
 
 class Canvas:
-    """Collects shapes: first the far side of a surface, faint, then what is put or near."""
+    """Collect shapes: the far side of a surface is drawn first, and faint."""
 
     def __init__(self, view: ChartView) -> None:
-        self.view: Any = view  # the page's knows more than a chart
+        self.view: Any = view  # the page has views with more attributes
         self._back: list[Shape] = []
         self._front: list[Shape] = []
 
@@ -320,7 +320,7 @@ class Canvas:
         self._both([loops.of(which) for loops in seen], area)
 
     def rings(self, x: Floats, color: str, alpha: float) -> None:
-        """Fill polygons (m, n, 2) of equally many corners."""
+        """Fill polygons (m, n, 2), which all have n corners."""
         loops = Loops(x.reshape(-1, 2), np.repeat(np.arange(len(x)), x.shape[1]))
         self.areas(see_loops(self.view, loops), np.ones(len(x), dtype=bool), color, alpha)
 

@@ -5,7 +5,7 @@ With rows lifted to v = (z, 1)/σ, σ = √(1 + K‖z‖²), and normals n = (w,
     F(n) = ½[n, n] + Σ Cᵢ max(0, 1 - yᵢ⟨n, vᵢ⟩)²        → min.
 
 It is convex for K ≥ 0. For K < 0 it is not, but for 2Cᵢ > -K it has exactly one stationary point,
-the global minimum (docs/svm.md has the proof). For one row within the margin or more, the second
+the global minimum (docs/svm.md has the proof). With at least one row within the margin, the second
 derivative of F is positive definite: with [n, n] < 0, 2Cᵢ⟨n, vᵢ⟩² ≥ 2Cᵢ[n, n]/K > -[n, n] by the
 reversed inequality of Cauchy and Schwarz.
 """
@@ -36,7 +36,7 @@ def largest_margin(
     for count in range(1, max_iter + 1):
         reached = rows @ n
         active: Bools = reached <= 1
-        if not active.any():  # F is [n, n]/2 > 0 here, and falls towards the origin
+        if not active.any():  # F is [n, n]/2 > 0 here, and a shorter n lowers it
             n = n / reached.min()
             continue
         some = rows[active]

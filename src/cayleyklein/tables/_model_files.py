@@ -1,4 +1,4 @@
-"""Model files that are safe to open whoever wrote them.
+"""Model files that are safe to open, whoever wrote them.
 
 A file is a skops archive, a zip of JSON and npy without pickle, and a note of its version. Nothing
 in it may have a type that is not listed below (skops' own list is wider), and no member may be
@@ -27,8 +27,8 @@ from cayleyklein.prediction.state import fitted_rows, kernel_state, restore_kern
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 8  # raised whenever another cayleyklein could not read, or would misread, a file
-NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
+FORMAT_VERSION = 8  # raise it when other versions could not read a file, or would misread it
+NOTE = "cayleyklein.json"  # the member that marks an archive as a model, with its version
 ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops archive may make
     "JsonNode": {"builtins.str"},
     "DictNode": {"builtins.dict"},
@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops 
     },
 }
 TableModel = TableClassifier | TableRegressor
-METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
+METRICS: dict[str, tuple[Any, str]] = {  # and the attribute that has a number for each part
     "CurvedMetric": (CurvedMetric, ""),
     "FormMetric": (FormMetric, ""),
     "MixedMetric": (MixedMetric, "weights"),
@@ -126,7 +126,7 @@ def load_model(path: str | Path) -> TableModel:
 
 
 def check_contents(archive: bytes, path: Path) -> None:
-    """Raise for damage, another version or a type that is not allowed, before loading anything."""
+    """Refuse a damaged file, another version and types not allowed, before loading anything."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as file:
             members = file.infolist()
@@ -200,7 +200,7 @@ def metric_state(metric: Any) -> State:
 
 
 def metric_part(factor: Any, center: Any, curvature: float) -> CurvedMetric | FormMetric:
-    """Return a metric from its arrays: the factor of a FormMetric has a column more."""
+    """Return a metric from its arrays: the factor of a FormMetric has one column more."""
     kind = FormMetric if np.shape(factor)[-1] == len(center) + 1 else CurvedMetric
     return kind(factor=factor, center=center, curvature=curvature)
 
@@ -262,9 +262,9 @@ def model_of(state: State) -> TableModel:
         blank = blank.to_numpy()
     width = encoder.transform(blank).shape[1]
     if not width == encoder.n_features_out_ == estimator.n_features_in_:
-        raise InvalidInputError("the columns do not make the rows of the neighbours")
+        raise InvalidInputError("the width of its rows is not that of its columns")
     if numbers.dtype.kind != "i" or numbers.shape != (estimator.n_samples_fit_,):
-        raise InvalidInputError("the row numbers are not one for each row")
+        raise InvalidInputError("it does not have one row number for each row")
     estimator.encoder_ = encoder
     estimator.n_features_in_ = encoder.n_features_in_
     if hasattr(encoder, "feature_names_in_"):

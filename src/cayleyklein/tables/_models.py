@@ -1,4 +1,4 @@
-"""A classifier and a regressor of the rows of a table, by a curved metric that they learn."""
+"""A classifier and a regressor for messy tables, with a curved metric that they learn."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -66,7 +66,7 @@ feature_names_in_ : ndarray of str
 
 
 class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCard):
-    """Base of the predictors of tables, before BaseEstimator."""
+    """Base of the predictors of tables; put it before BaseEstimator."""
 
     task: ClassVar[str]
     _texts: ClassVar = TABLE_TEXTS
@@ -105,7 +105,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
 
     @estimators.restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the n rows of a table and what is to be predicted of them.
+        """Learn from the n rows of a table, and the class or number of each.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
         return self._take(estimator, learned, numbers)
 
     def _estimator(self, n: int = 0, **given: Any) -> Any:
-        """Return the estimator of n encoded rows, with parameters of this one, or those given."""
+        """Return an unfitted estimator for n encoded rows; given parameters replace its own."""
         values = cast(Any, self).get_params(deep=False) | given
         model = as_choice(values["model"], "model", ("auto", "neighbors", "kernel"))
         weights = ("auto", "local", "linear", "uniform", "distance")
@@ -212,7 +212,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
         A kernel machine names the columns and the fitted rows that speak for and against, see
         :meth:`cayleyklein.CurvedKernelClassifier.explain`; neighbours those that voted, and the
         columns that made the distances, :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
-        ``rows`` are those of the fitted table; columns that miss the cell are marked.
+        ``rows`` are those of the fitted table; columns whose cell is missing are marked.
         """
         estimator = self._fitted(X)
         table = entrance.query_table(estimator, X)
@@ -348,7 +348,7 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     _kernel = CurvedKernelRegressor
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the number of each row, and its standard deviation if asked for (of kernels)."""
+        """Return the number of each row, and its standard deviation if asked for (kernels only)."""
         if return_std and not self.is_kernel:
             said = "needs a model with standard deviations; neighbours have none."
             raise InvalidInputError(f"return_std=True {said}")
@@ -357,7 +357,7 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         return self._fitted(X).predict(X)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return ends of intervals that hold a new number with probability `level`, of kernels."""
+        """Return intervals that hold a new number with probability `level` (kernels only)."""
         if not self.is_kernel:
             raise InvalidInputError(
                 'Neighbours give no intervals; fit with model="kernel" (--model kernel).'

@@ -1,7 +1,7 @@
 """Read CSV, TSV, Parquet, JSON and Excel files, compressed or not, a piece at a time.
 
-PyArrow splits text into cells, and every cell stays text: what a column holds is decided for the
-whole column, in `columns.formats`, never for the piece at hand. (Its JSON reader decides by the
+PyArrow splits text into cells, and every cell stays text: `columns.formats`
+decides for a whole column what it holds, never for a piece. (PyArrow's JSON reader decides by the
 first piece and fails at a number among texts; that of pandas loses the last digits of floats.)
 """
 
@@ -228,7 +228,7 @@ def _starts_as_json(content: bytes) -> bool:
 
 
 def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
-    """Decode all the bytes; return the encoding that they have, and whether quotes are odd."""
+    """Decode all the bytes; return their encoding, and whether the number of quotes is odd."""
     plain.seek(0)
     wide = plain.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     guesses = ["utf-16"] if wide else ["utf-8-sig", "cp1252", "latin-1"]
@@ -345,7 +345,7 @@ def names_of_columns(cells: list[str], name: str, header: bool) -> list[str]:
 def check_names(cells: list[str], name: str) -> None:
     number = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
     numbers = [cell for cell in cells if re.fullmatch(number, cell)]
-    written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may name columns
+    written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may be names of columns
     if len(numbers) == len(cells) or (written and len(numbers) >= max(len(cells) - 1, 1)):
         raise InvalidInputError(
             f"{name} starts with numbers, {', '.join(cells[:3])}, … : a first line with the names "
@@ -358,7 +358,7 @@ def check_names(cells: list[str], name: str) -> None:
 
 
 def _json(plain: Any, name: str) -> Iterator[Any]:
-    """Yield the records of JSON lines, or of one list, with the columns of all of them."""
+    """Yield records of JSON lines, or of one list, as tables that have every record's columns."""
     pandas = require("pandas", "cli")
     names = dict[str, None]()
     for number, record in enumerate(_records(plain, name), start=1):

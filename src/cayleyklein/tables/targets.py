@@ -22,7 +22,7 @@ class TargetColumn(NamedTuple):
 
     @classmethod
     def find(cls, table: Any, name: str, task: str = "auto") -> "TargetColumn":
-        """Recognise the task: numbers are a quantity, unless there are few or they are codes."""
+        """Recognise the task: numbers to predict, unless they are few or number the classes."""
         uses.check_name(as_text(name, "target"), table)
         words = as_words(table[name].dropna())
         if as_choice(task, "task", ("auto", "class", "number")) == "auto":
@@ -35,12 +35,12 @@ class TargetColumn(NamedTuple):
         with warnings.catch_warnings():  # the format says what was guessed
             warnings.simplefilter("ignore")
             cells = formats.find_formats(table[[name]], {name: "number"})[name]
-            if "decimal comma" in cells.guess:  # the other columns may tell
+            if "decimal comma" in cells.guess:  # the other columns may show which it is
                 cells = formats.find_formats(table, {name: "number"})[name]
         return cls(name, task, cells)
 
     def split(self, table: Any) -> tuple[Any, AnyArray, int]:
-        """Return the other columns of the rows with a target, the targets, and the rows without."""
+        """Return the rows that have a target, their targets, and the number of rows without."""
         uses.check_name(self.name, table)
         if self.task == "number":
             target: AnyArray = self.cells.floats(table[self.name])
