@@ -17,7 +17,7 @@ from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.experiments import scores
 from cayleyklein.learning import Progress
 from cayleyklein.metrics import combined, curved
-from cayleyklein.plotting import outlines
+from cayleyklein.plotting import sections
 from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
 from cayleyklein.prediction import (
     CurvedKernelClassifier,
@@ -84,7 +84,7 @@ class RowPictures:
         columns = table.columns
         ruler = curved.CurvedMetric(factor=curved.standard_factor(X))
         flat = X.shape[1] == 2
-        self.section = outlines.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
+        self.section = sections.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
         self.axes = columns if flat else ("first principal component", "second")
         self.shown = self.section.project(X)
         low, high = self.shown.min(axis=0), self.shown.max(axis=0)

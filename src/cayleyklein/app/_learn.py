@@ -99,8 +99,11 @@ def learn_code(state: LearnState, table: PreparedTable) -> str:
     if source.kind == "bundled" and table.dropped:
         rows += f"[:, {[source.columns.index(name) for name in table.columns]}]"
     elif source.kind != "bundled":
-        given = f", {table.target!r}" + (f", drop={table.dropped}" if table.dropped else "")
-        given += "" if source.header else ", header=False"
+        given = f", {table.target!r}"
+        if table.dropped:
+            given += f", drop={table.dropped}"
+        if not source.header:
+            given += ", header=False"
         rows = f"TableEncoder().fit_transform({rows})"
         more = "from cayleyklein.tables import TableEncoder\n"
     labels = "problem.y" if table.is_regression else "problem.classes[problem.y]"
@@ -258,12 +261,14 @@ class LearnSession:
             raise InvalidInputError(f"{_limits.PREDICTED_ROWS:,} rows at a time are the most.")
         encoder, model = self._predictor
         X = encoder.transform(rows)
-        numbers = self.table.is_regression
-        told = [[f"{value:.4g}" if numbers else str(value) for value in model.predict(X)]]
-        names = [*map(str, rows.columns), self.table.target[:SHOWN], *([] if numbers else ["sure"])]
-        if not numbers:
-            told.append([f"{sure:.0%}" for sure in model.predict_proba(X).max(axis=1)])
-        lines = [[*row, *new] for row, *new in zip(_cells(rows), *told, strict=True)]
+        names = [*map(str, rows.columns), self.table.target[:SHOWN]]
+        lines = _cells(rows)
+        for line, value in zip(lines, model.predict(X), strict=True):
+            line.append(f"{value:.4g}" if self.table.is_regression else str(value))
+        if not self.table.is_regression:
+            names.append("sure")
+            for line, sure in zip(lines, model.predict_proba(X).max(axis=1), strict=True):
+                line.append(f"{sure:.0%}")
         self._predictions: Any = {"names": names, "rows": lines}
 
     def _take(self, state: LearnState, source: TableSource | None = None) -> None:
@@ -292,17 +297,26 @@ class LearnSession:
         for place, title in _fitting.PANEL_NAMES.items():
             self.texts[f"about-{place}"] = "Not fitted yet: these are the rows."
             self.texts[f"title-{place}"] = title
-        self.results: dict[str, Any] = {"confusion": None, "curves": {}}
-        self.results |= dict.fromkeys(("weights", "trials", "planes"), ())
+        self.results: dict[str, Any] = {
+            "confusion": None,
+            "curves": {},
+            "weights": (),
+            "trials": (),
+            "planes": (),
+        }
         self._predictor: Any = None
         self._predictions = None
         table = self.table
         codes = self.rows.y
-        counts = enumerate(np.bincount(codes, minlength=len(table.classes)).tolist())
+        counts = np.bincount(codes, minlength=len(table.classes)).tolist()
+        classes = []
+        for i, (name, n) in enumerate(zip(table.classes, counts, strict=True)):
+            hue, marker, _ = class_look(i)
+            classes.append([name[:SHOWN], n, hue, marker])
         preview = {
             "names": [name[:SHOWN] for name in table.source.columns],
             "rows": _cells(table.source.frame.head(5)),
-            "classes": [[table.classes[i][:SHOWN], n, *class_look(i)[:2]] for i, n in counts],
+            "classes": classes,
             "target": table.target[:SHOWN],
             "labels": codes.tolist(),
             "test": self.rows.is_test,

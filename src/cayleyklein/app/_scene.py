@@ -207,7 +207,8 @@ class Drafter:
             if self.labelled:
                 color = np.asarray(self.diagram.cell_labels)
             for c in np.unique(color).tolist():
-                name, alpha = self.tone, 0.06 + 0.26 * c / (n_shades - 1)
+                name = self.tone
+                alpha = 0.06 + 0.26 * c / (n_shades - 1)
                 if self.labelled:
                     name, _, alpha = class_look(c)
                 looks.append(((color == c) & known, name, alpha))

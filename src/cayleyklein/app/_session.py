@@ -153,11 +153,11 @@ class PlaneSession:
 
     def objects_answer(self) -> list[dict[str, Any]]:
         made = self.drafter.construction
-        return [
-            figure._asdict()
-            | {"title": _figures.TOOLS[figure.kind].title, "measure": made.measure(figure)}
-            for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS)
-        ]
+        answers = []
+        for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS):
+            title = _figures.TOOLS[figure.kind].title
+            answers.append(figure._asdict() | {"title": title, "measure": made.measure(figure)})
+        return answers
 
     def do_set(self, values: dict[str, Any]) -> None:
         self.state = self.state.with_parts(values)
@@ -381,8 +381,11 @@ class PlaneSession:
         new: Any = value
         if part == "name":
             _figures.check_figure_name(value, set(found) - {name})
-            pairs = ((f, (value if p == name else p for p in f.parents)) for f in figures)
-            figures = tuple(f._replace(parents=tuple(parents)) for f, parents in pairs)
+            renamed = []
+            for figure in figures:
+                parents = tuple(value if parent == name else parent for parent in figure.parents)
+                renamed.append(figure._replace(parents=parents))
+            figures = tuple(renamed)
         elif part == "color":
             as_choice(value[:20], "color", tuple(_figures.FIGURE_COLORS))
         elif part == "hidden":
@@ -392,7 +395,10 @@ class PlaneSession:
             new = as_real(radius, "radius", "(0, 20]")
         else:
             raise InvalidInputError(f"{part[:20]!r} of {name} cannot be changed.")
-        changed = (f._replace(**{part: new}) if f.name == name else f for f in figures)
+        changed = list(figures)
+        for i, figure in enumerate(figures):
+            if figure.name == name:
+                changed[i] = figure._replace(**{part: new})
         self.state = replace(self.state, objects=tuple(changed))
 
     def do_remove(self, name: str) -> None:

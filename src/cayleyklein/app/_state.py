@@ -64,7 +64,9 @@ CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
 
 def plural(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun}es" if noun.endswith("s") else f"{n:,} {noun}s"
 
 
 class Tiling(NamedTuple):

@@ -143,13 +143,15 @@ def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> Prepa
         classes = [f"up to {ends[0]}", *between, f"above {ends[-1]}"]
     else:  # numbers in their order, then texts
         labels = made.classes[made.y]
-        keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in made.classes.tolist()]
-        classes = [name for _, _, name in sorted(keys)]
+        names = sorted(made.classes.tolist())
+        numbers = [name for name in names if _is_number(name)]
+        classes = sorted(numbers, key=float) + [name for name in names if not _is_number(name)]
     if len(classes) > len(LETTERS):
         said = f"Column {target[:SHOWN]!r} has {len(classes)} classes"
         raise InvalidInputError(f"{said}; {len(LETTERS)} are the most.")
-    names = tuple(classes)
-    return PreparedTable(source, target, dropped, made, encoder, X, columns, labels, names, edges)
+    return PreparedTable(
+        source, target, dropped, made, encoder, X, columns, labels, tuple(classes), edges
+    )
 
 
 def read_rows(content: bytes, table: PreparedTable) -> Any:

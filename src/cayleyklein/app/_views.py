@@ -121,7 +121,8 @@ class View(ChartView):
         if abs(a) >= CLEARANCE:
             depths = sorted([(-b - root) / a, (-b + root) / a])
         least = 0.0 if bowl else CLEARANCE
-        sheet = [y for y in (start + d * eye for d in depths) if y[2] > least]
+        places = [start + depth * eye for depth in depths]
+        sheet = [y for y in places if y[2] > least]
         wanted = [y for y in sheet if (y @ self.facing < 0) == far_side]
         y = (wanted or sheet or [start + depths[-1] * eye])[-1]
         if bowl:

@@ -56,7 +56,7 @@ class Console:
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[..., None]]:
         if self.quiet or not sys.stderr.isatty():
-            yield (lambda *_: None) if self.quiet else self.lines_of_progress(title)
+            yield self.lines_of_progress(title)
             return
         from rich.console import Console as Terminal
         from rich.progress import Progress
@@ -66,7 +66,7 @@ class Console:
             yield lambda done, total, *_: bar.update(task, completed=done, total=total)
 
     def lines_of_progress(self, title: str) -> Callable[..., None]:
-        """Return a function that prints from time to time how far the work is."""
+        """Return a function that prints from time to time how far the work is, unless quiet."""
         start = time.monotonic()
         due = 5.0  # seconds before the first line
         before: int | None = None  # what an earlier run has finished

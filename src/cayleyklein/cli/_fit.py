@@ -276,8 +276,12 @@ def curvature(
         from cayleyklein.plotting import CurvatureDisplay
 
         _console.save_figure(CurvatureDisplay.from_estimate(found).plot().figure_, picture)
-    values: dict[str, Any] = {"verdict": found.verdict, "sentence": found.sentence}
-    values |= {"geometry": found.geometry, "rival": found.rival}
+    values: dict[str, Any] = {
+        "verdict": found.verdict,
+        "sentence": found.sentence,
+        "geometry": found.geometry,
+        "rival": found.rival,
+    }
     lines = [found.sentence]
     for name, margin in found.margins._asdict().items():
         values[f"margin_{name}"] = margin._asdict()
@@ -288,10 +292,14 @@ def curvature(
         ("curvature", found.curvature, found.interval),
         ("bend", found.bend, found.bend_interval),
     ):
-        known = [None if no else end for end, no in zip(ends, found.open_ends, strict=True)]
-        values |= {name: value, f"{name}_interval": known}
-        said = ["no end" if end is None else f"{end:.3g}" for end in known]
-        reach = f"95 % interval from {said[0]} to {said[1]}, if the model holds"
+        known: list[float | None] = []
+        texts = []
+        for end, is_open in zip(ends, found.open_ends, strict=True):
+            known.append(None if is_open else end)
+            texts.append("no end" if is_open else f"{end:.3g}")
+        values[name] = value
+        values[f"{name}_interval"] = known
+        reach = f"95 % interval from {texts[0]} to {texts[1]}, if the model holds"
         lines.append(f"{name:10} {value:.3g}, {reach}")
     about = f"{counted(found.n_rows, 'row')}, {counted(X.shape[1], 'standardised column')}"
     lines.append(f"{'from':10} {about}, {found.kind} in {target!r}")

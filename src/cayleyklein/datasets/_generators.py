@@ -259,7 +259,8 @@ def tree_nodes(depth: int, branching: int, edge: float, d: int, rng: Random) -> 
     turns = [rotation(math.pi + 2 * math.pi * j / (branching + 1), d) for j in range(branching + 1)]
     level = nodes = [rotation(rng.uniform(0, 2 * math.pi), d)]
     for reached in range(depth):
-        level = [node @ turn @ step for node in level for turn in turns[min(reached, 1) :]]
+        ahead = turns if reached == 0 else turns[1:]  # the first turn leads back, but at the root
+        level = [node @ turn @ step for node in level for turn in ahead]
         nodes = nodes + level
     return nodes
 

@@ -63,14 +63,27 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
-        options = {name: getattr(self, name) for name in ("n_neighbors", "n_splits", "test_size")}
-        datasets = [
-            {"name": p.name, "size": p.describe(), "notes": list(p.notes)}
-            | {"curvature": found and found.verdict}
-            for p, found in zip(self.problems, self.curvatures.values(), strict=True)
-        ]
-        found = {"datasets": datasets, "results": self.results, "provenance": self.provenance}
-        return {"format": "cayleyklein-comparison", "version": 2} | options | found
+        datasets = []
+        for problem in self.problems:
+            estimate = self.curvatures[problem.name]
+            datasets.append(
+                {
+                    "name": problem.name,
+                    "size": problem.describe(),
+                    "notes": list(problem.notes),
+                    "curvature": None if estimate is None else estimate.verdict,
+                }
+            )
+        return {
+            "format": "cayleyklein-comparison",
+            "version": 2,
+            "n_neighbors": self.n_neighbors,
+            "n_splits": self.n_splits,
+            "test_size": self.test_size,
+            "datasets": datasets,
+            "results": self.results,
+            "provenance": self.provenance,
+        }
 
     @cached_property
     def curvatures(self) -> dict[str, CurvatureEstimate | None]:
@@ -79,10 +92,11 @@ class Comparison:
 
     @property
     def _parts(self) -> list[report.ProblemResults]:
-        return [
-            (p, [r for r in self.results if r["dataset"] == p.name], self.curvatures[p.name])
-            for p in self.problems
-        ]
+        parts = []
+        for problem in self.problems:
+            results = [result for result in self.results if result["dataset"] == problem.name]
+            parts.append((problem, results, self.curvatures[problem.name]))
+        return parts
 
     def overview(self) -> html.ReportTable:
         """Return the best method for each data set, whether that is shown, and how curved it is."""
@@ -187,10 +201,11 @@ def compare(
     if not problems:
         raise InvalidInputError("No data to compare on; name a bundled data set or a file.")
     splits = {name: repeated_splits(p, n_splits, test_size) for name, p in problems.items()}
-    pairs = [
-        (name, m) for name, p in problems.items() for m in chosen if p.task in METHODS[m].tasks
-    ]
-    outcomes = run_cells([Cell(*pair, k) for pair in pairs], problems, splits, n_jobs, progress)
+    cells = []
+    for name, problem in problems.items():
+        possible = [method for method in chosen if problem.task in METHODS[method].tasks]
+        cells += [Cell(name, method, k) for method in possible]
+    outcomes = run_cells(cells, problems, splits, n_jobs, progress)
     results = summarize(outcomes)
     used = tuple(problems.values())
     return Comparison(used, results, k, int(n_splits), test_size, provenance())

@@ -186,9 +186,10 @@ def dataset_pictures(
 ) -> str:
     """Return the pictures of a data set: scores, and what neighbours learned from its rows."""
     is_class = problem.task == "class"
-    score, name, loss = "R²", "RMSE", "rmse"
     if is_class:
         score, name, loss = "Accuracy", "Log loss", "log_loss"
+    else:
+        score, name, loss = "R²", "RMSE", "rmse"
     encoder, X = encoded(problem)
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:800])  # more hide each other
     X = X[rows]
@@ -264,7 +265,8 @@ def draw_score_chart(results: Sequence[scores.Result], ax: Any) -> None:
     ax.axvline(results[0][measure], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
         found = [outcome[measure] for outcome in result["outcomes"]]
-        color, inside = "black", "white"
+        color = "black"
+        inside = "white"
         if result["is_better_than_knn"]:
             color = inside = shapes.BLUE
         ax.plot(found, [row] * len(found), "o", color="0.7", markersize=4)
@@ -277,7 +279,9 @@ def draw_score_chart(results: Sequence[scores.Result], ax: Any) -> None:
 
 
 def draw_losses(results: Sequence[scores.Result], loss: str, name: str, ax: Any) -> None:
-    bars = ax.barh([r["title"] for r in results], [r[loss] for r in results], color=shapes.BLUE)
+    titles = [result["title"] for result in results]
+    losses = [result[loss] for result in results]
+    bars = ax.barh(titles, losses, color=shapes.BLUE)
     ax.bar_label(bars, fmt="%.3g", padding=3)
     ax.set(xlabel=f"{name.replace('Log', 'log')} (less is better)", ylim=(len(results) - 0.5, -0.5))
     ax.margins(x=0.2)

@@ -150,10 +150,15 @@ def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
         bold = "**" if by_cell[cell]["is_better_than_flat"] else ""
         return f"{bold}{accuracy_text(by_cell[cell])}{mark}{bold}"
 
+    def theirs(cell: Cell) -> str:
+        return printed.get(cell, "")
+
     def alphas(cell: Cell) -> str:
-        found = [by_cell[cell._replace(method=name)]["alpha"] for name in mixed]
-        texts = ["" if alpha is None else f"{alpha:.2f}" for alpha in found]
-        return ", ".join([f"{PAPER_ALPHA[cell.dataset]:.2f}", *texts])
+        texts = [f"{PAPER_ALPHA[cell.dataset]:.2f}"]
+        for name in mixed:
+            alpha = by_cell[cell._replace(method=name)]["alpha"]
+            texts.append("" if alpha is None else f"{alpha:.2f}")
+        return ", ".join(texts)
 
     columns: list[tuple[str, str, Callable[[Cell], str]]] = []  # name, method, text of a cell
     computed = dict.fromkeys(cell.method for cell in by_cell)
@@ -165,7 +170,7 @@ def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
             if prefix + method in computed
         ]
         if ran:
-            columns += [(f"{title}: paper", method, lambda cell: printed.get(cell, "")), *ran]
+            columns += [(f"{title}: paper", method, theirs), *ran]
     others = [m for m in computed if in_print(m) not in GEOMETRIES_IN_PRINT]
     columns += [(METHODS[method].title, method, ours) for method in others]
     mixed = [prefix + "mixed" for prefix in WHOSE if prefix + "mixed" in computed]

@@ -57,7 +57,10 @@ class Method(NamedTuple):
 
 
 def _either(title: str, classifier: Any, regressor: Any) -> Method:
-    return Method(title, lambda task, *_: clone(classifier if task == "class" else regressor))
+    def make(task: str, k: int | None = None, n_targets: int | None = None) -> Any:
+        return clone(classifier if task == "class" else regressor)
+
+    return Method(title, make)
 
 
 def _scaled(title: str, *learners: BaseEstimator) -> Method:

@@ -4,7 +4,6 @@ Scores on overlapping training rows are not independent, so the plain standard e
 difference is too small. Nadeau and Bengio (2003) widen it by the ratio of test to training rows.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -156,27 +155,38 @@ def _summary(cell: Cell, outcomes: list[dict[str, Any]]) -> Result:
     def known(name: str) -> list[float]:
         return [outcome[name] for outcome in outcomes if outcome[name] is not None]
 
-    kinds = Counter((o["geometry"], len(o["curvatures"])) for o in outcomes if o["geometry"])
-    learned = None
-    if kinds:  # the most frequent geometry, and the median of each of its curvatures
-        kind, count = kinds.most_common(1)[0]
-        alike = [o["curvatures"] for o in outcomes if (o["geometry"], len(o["curvatures"])) == kind]
-        medians = np.median(alike, axis=0).tolist()
-        learned = {"geometry": kind[0], "curvatures": medians, "n_splits": count}
-    measure = score_name(outcomes[0])
-    shown = ("accuracy", "log_loss") if measure == "accuracy" else ("r2", "rmse", "mae")
-    return cell._asdict() | {
-        "title": METHODS[cell.method].title_for("class" if measure == "accuracy" else "number"),
-        **{name: float(np.mean(known(name))) for name in shown},
-        "standard_error": float(stats.sem(known(measure))) if len(outcomes) > 1 else None,
-        **{f"over_{name}": None for name in COMPARISONS},
-        **{f"is_better_than_{name}": False for name in COMPARISONS},
-        "fit_seconds": float(np.median(known("fit_seconds"))),
-        "predict_seconds": float(np.median(known("predict_seconds"))),
-        "learned": learned,
-        "alpha": float(np.mean(known("alpha"))) if known("alpha") else None,
-        "outcomes": outcomes,
-    }
+    is_class = score_name(outcomes[0]) == "accuracy"
+    found = cell._asdict()
+    found["title"] = METHODS[cell.method].title_for("class" if is_class else "number")
+    for name in ("accuracy", "log_loss") if is_class else ("r2", "rmse", "mae"):
+        found[name] = float(np.mean(known(name)))
+    found["standard_error"] = None
+    if len(outcomes) > 1:
+        found["standard_error"] = float(stats.sem(known("accuracy" if is_class else "r2")))
+    for name in COMPARISONS:
+        found[f"over_{name}"] = None
+    for name in COMPARISONS:
+        found[f"is_better_than_{name}"] = False
+    found["fit_seconds"] = float(np.median(known("fit_seconds")))
+    found["predict_seconds"] = float(np.median(known("predict_seconds")))
+    found["learned"] = _usual_metric(outcomes)
+    found["alpha"] = float(np.mean(known("alpha"))) if known("alpha") else None
+    found["outcomes"] = outcomes
+    return found
+
+
+def _usual_metric(outcomes: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the most frequent geometry, and the median of each of its curvatures."""
+    by_kind: dict[tuple[str, int], list[list[float]]] = {}
+    for outcome in outcomes:
+        if outcome["geometry"]:
+            kind = outcome["geometry"], len(outcome["curvatures"])
+            by_kind.setdefault(kind, []).append(outcome["curvatures"])
+    if not by_kind:
+        return None
+    (geometry, _), curvatures = max(by_kind.items(), key=lambda item: len(item[1]))
+    medians = np.median(curvatures, axis=0).tolist()
+    return {"geometry": geometry, "curvatures": medians, "n_splits": len(curvatures)}
 
 
 def cell_of(result: Result) -> Cell:

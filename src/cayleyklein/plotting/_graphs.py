@@ -11,7 +11,7 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, expect
 from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.metrics import Metric
-from cayleyklein.plotting import outlines, shapes
+from cayleyklein.plotting import sections, shapes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -115,8 +115,8 @@ class FeatureWeightsDisplay:
         X : array-like of shape (n, d), rows, optional (columns are taken as standardised)
         feature_names : sequence of d str, optional (the columns of a DataFrame)
         """
-        outlines.any_metric(metric)
-        names = outlines.column_names(feature_names, metric.dimension, X)
+        sections.any_metric(metric)
+        names = sections.column_names(feature_names, metric.dimension, X)
         return cls(weights=metric.feature_weights(X), names=names)
 
     @classmethod
@@ -125,7 +125,7 @@ class FeatureWeightsDisplay:
 
         X has rows such as those of the fit; the steps of a pipeline before the metric are applied.
         """
-        metric, rows, names = outlines.shown_metric(estimator, X)
+        metric, rows, names = sections.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, **({"feature_names": names} | options))
 
     def plot(self, ax: shapes.Axes | None = None, *, top: int = 20, **options: Any) -> Self:

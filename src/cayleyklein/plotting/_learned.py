@@ -19,7 +19,7 @@ from cayleyklein.geometry import Ellipsoid, space
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
-from cayleyklein.plotting import _plane, outlines, shapes
+from cayleyklein.plotting import _plane, outlines, sections, shapes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -77,24 +77,24 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         refusal += f"; {kind} predicts numbers, which have no decision regions."
         if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
             raise InvalidInputError(refusal)
-        rows, classes_shown = outlines.rows_and_labels(X, y)
+        rows, classes_shown = sections.rows_and_labels(X, y)
         n, d = checks.as_count(resolution, "resolution"), rows.shape[1]
         checks.expect(n > 1, "resolution", n, "at least 2 points a side")
         what = f"A grid of {n:,} × {n:,} points of {d:,} columns"
         checks.check_memory(8.0 * n * n * (2 * d + 4), what, "Take a smaller resolution.")
         ruler = CurvedMetric(factor=standard_factor(rows))
-        names = outlines.column_names(feature_names, d, X)
-        section = outlines.choose_section(ruler, rows, features, names)
+        names = sections.column_names(feature_names, d, X)
+        section = sections.choose_section(ruler, rows, features, names)
         shown = section.project(rows)
         bounds = boxes.box_around(shown)
         axes = np.linspace(bounds[0], bounds[1], n).T
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
-        table = outlines.table_like(X, grid)
-        metric, seen = outlines.find_metric(estimator, table)
+        table = sections.table_like(X, grid)
+        metric, seen = sections.find_metric(estimator, table)
         inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
         if not inside.any():
             raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
-        found = np.asarray(estimator.predict(outlines.table_like(X, grid[inside])))
+        found = np.asarray(estimator.predict(sections.table_like(X, grid[inside])))
         classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
         if not hasattr(estimator, "classes_") and found.dtype.kind == "f" and (found % 1).any():
             raise InvalidInputError(refusal)
@@ -176,7 +176,7 @@ class MetricDisplay(shapes.PlaneDisplay):
 
         The estimator may be a Pipeline, whose steps before the learner are applied to X.
         """
-        metric, rows, names = outlines.shown_metric(estimator, X)
+        metric, rows, names = sections.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, y, **({"feature_names": names} | options))
 
     @classmethod
@@ -205,12 +205,12 @@ class MetricDisplay(shapes.PlaneDisplay):
         radius : float, of the balls, optional (they nearly touch)
         lattice : int, balls along the longer side of the data, default=7
         """
-        outlines.any_metric(metric)
+        sections.any_metric(metric)
         rows = None
         classes = None
         if X is not None:
-            rows, classes = outlines.rows_and_labels(X, y, metric.dimension)
-        section = outlines.choose_section(metric, rows, features, feature_names)
+            rows, classes = sections.rows_and_labels(X, y, metric.dimension)
+        section = sections.choose_section(metric, rows, features, feature_names)
         plane = section.restrict(metric)
         shown = None if rows is None else section.project(rows)
         centers, size = outlines.ball_lattice(plane, shown, checks.as_count(lattice, "lattice"))

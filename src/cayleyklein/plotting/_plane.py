@@ -14,7 +14,7 @@ from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections, space
 from cayleyklein.metrics import CurvedMetric, Metric
-from cayleyklein.plotting import outlines, shapes
+from cayleyklein.plotting import outlines, sections, shapes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,7 +62,7 @@ class BallDisplay(shapes.PlaneDisplay):
         space.refuse_at(radii <= 0, "radius must be positive, but is not", ".")
         n = checks.as_count(resolution, "resolution")
         balls = zip(centers, radii, strict=True)
-        outlines.any_metric(metric)
+        sections.any_metric(metric)
         with checks.about("centers"):
             spheres = [outlines.sphere_path(metric, c, float(r), n) for c, r in balls]
         paths, closed = map(list, zip(*spheres, strict=True))

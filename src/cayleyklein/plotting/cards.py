@@ -14,7 +14,7 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric, combined
 from cayleyklein.neighbors.estimator import searched_rows
-from cayleyklein.plotting import outlines, shapes
+from cayleyklein.plotting import outlines, sections, shapes
 from cayleyklein.plotting._plane import BallDisplay, ball_shapes
 from cayleyklein.plotting.shapes import Shape, chain, number
 
@@ -33,7 +33,8 @@ def notebook_card(thing: Any) -> str:
     metric: Any = getattr(thing, "metric_", None)
     if not isinstance(metric, combined.Metric):  # none yet, or a function, which has no picture
         metric = None
-    names, parts = (getattr(thing, name, None) for name in ("feature_names_in_", "part_weights_"))
+    names = getattr(thing, "feature_names_in_", None)
+    parts = getattr(thing, "part_weights_", None)
     if metric is None and parts is None:
         return ""
     facts = []
@@ -142,7 +143,7 @@ def metric_picture(metric: combined.Metric, names: Sequence[str] | None = None) 
             one, two = ("x₁", "x₂") if names is None else names
             where = f"the plane of {one} and {two}"
         else:
-            plane = outlines.choose_section(first, None, "pca").restrict(metric)
+            plane = sections.choose_section(first, None, "pca").restrict(metric)
             whose = "its" if first is metric else "its first part's"
             where = f"the plane of {whose} two principal axes"
         drawn, caption, window = _balls_on(plane, METRIC_SIZE, where)

@@ -112,7 +112,10 @@ def draw_distance_and_angle(figure: Any) -> None:
     line_l = np.cross(meeting, [0.0, 0.35, 1.0])
     line_m = np.cross(meeting, [0.1, -0.35, 1.0])
     polar = conic.matrix @ meeting
-    a, b = (x[:2] / x[2] for x in (np.cross(polar, line_l), np.cross(polar, line_m)))
+    a = np.cross(polar, line_l)
+    b = np.cross(polar, line_m)
+    a = a[:2] / a[2]
+    b = b[:2] / b[2]
     ends = geometry.line_intersections(conic.matrix, a, b)
     touch_L, touch_M = ((x / x[2]).real[:2] for x in ends)
     GeodesicDisplay.from_points(metric, a, b).plot(right, linestyles="--")

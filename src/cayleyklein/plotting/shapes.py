@@ -112,7 +112,10 @@ class Shape(NamedTuple):
 def chain(paths: Iterable[Floats]) -> Floats:
     """Return paths as one, separated by rows of NaN, without the empty ones."""
     gap = np.full((1, 2), np.nan)
-    pieces = [piece for path in paths if len(path) for piece in (gap, path)]
+    pieces: list[Floats] = []
+    for path in paths:
+        if len(path):
+            pieces += [gap, path]
     return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
