@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cayleyklein.cli import _answers, _console, _experiments, _fit
+from cayleyklein.cli import _console, _experiments, _fit, _predict
 from cayleyklein.exceptions import CayleyKleinError
 
 app = typer.Typer(
@@ -52,10 +52,10 @@ def open_explorer(
 
 # in the order of the help
 app.command("fit")(_fit.fit)
-app.command("predict")(_answers.predict)
-app.command("evaluate")(_answers.evaluate)
+app.command("predict")(_predict.predict)
+app.command("evaluate")(_predict.evaluate)
 app.command("info")(_fit.info)
-app.command("neighbors")(_answers.neighbors)
+app.command("neighbors")(_predict.neighbors)
 app.command("curvature")(_fit.curvature)
 app.command("compare")(_experiments.compare_data)
 app.command("reproduce")(_experiments.reproduce_tables)

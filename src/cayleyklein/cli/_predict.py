@@ -70,7 +70,7 @@ def predict(
                 columns[f"share_{name}"] = share
         return columns
 
-    answer(console, answers, "reasons" if explain else "predictions", model, table, output)
+    write_answers(console, answers, "reasons" if explain else "predictions", model, table, output)
 
 
 def reasons_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
@@ -139,10 +139,10 @@ def neighbors(
             "distance": distances.ravel(),
         }
 
-    answer(console, answers, "neighbors", model, table, output)
+    write_answers(console, answers, "neighbors", model, table, output)
 
 
-def answer(
+def write_answers(
     console: Console,
     answers: Callable[[Any, Any], Any],
     name: str,
