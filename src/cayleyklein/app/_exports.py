@@ -134,7 +134,7 @@ def points_csv(state: PlaneState, theme: str = "light") -> str:
 
 def plane_code(state: PlaneState, theme: str = "light") -> str:
     metric = state.metric
-    (first, second) = state.chosen
+    first, second = state.chosen
     options: dict[str, Any] = {}
     for name in ("chart", "second", "order", "radius", "chosen", "turn", "tilt"):
         options[name] = getattr(state, name)

@@ -124,9 +124,8 @@ class Tiling(NamedTuple):
         across = math.tan(math.pi / self.p) * s
         half = np.stack([s * u[:, 0] - across * u[:, 1], s * u[:, 1] + across * u[:, 0]], axis=1)
         first = np.column_stack([half, np.full(self.p, c)])
-        scale = np.array(
-            [1.0, 1.0, 1 / k if k else 0.0]
-        )  # so that the chord of two centres shows whether tiles differ
+        # scaled so that the chord of two centres shows whether tiles differ
+        scale = np.array([1.0, 1.0, 1 / k if k else 0.0])
         tiles = layer = np.eye(3)[None]
         depths = np.zeros(1)
         for number in range(1, self.depth):
@@ -277,8 +276,8 @@ class PlaneState:
     @classmethod
     def of_metric(cls, metric: CurvedMetric, **values: Any) -> Self:
         lengths, axes = np.linalg.eigh(metric.matrix)
-        (major, minor) = 1 / np.sqrt(lengths)
-        (x, y) = axes[:, 0]
+        major, minor = 1 / np.sqrt(lengths)
+        x, y = axes[:, 0]
         angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
         numbers = (round(float(v), 10) for v in (*metric.center, major, minor, angle))
         conic: dict[str, Any] = dict(zip(CONIC, numbers, strict=True))

@@ -81,7 +81,7 @@ def fit(
     rows = pd.concat(list(console.pieces(table)))
     predicted = targets.TargetColumn.find(rows, target, task)
     what = predicted.task
-    (rows, answers, n_without) = predicted.split(rows)
+    rows, answers, n_without = predicted.split(rows)
     console.left_out(n_without, f"without a {what} in {target!r}")
     if predicted.cells.guess:
         console.note(f"{target}: {predicted.cells.guess}")

@@ -130,7 +130,7 @@ def neighbors(
 
     def answers(fitted: Any, piece: Any) -> dict[str, Any]:
         known = fitted.targets_
-        (distances, nearest) = fitted.kneighbors(piece, k)
+        distances, nearest = fitted.kneighbors(piece, k)
         return {
             "row": np.repeat(piece.index + 1, k),
             "rank": np.tile(np.arange(1, k + 1), len(piece)),

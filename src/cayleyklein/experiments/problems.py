@@ -57,7 +57,7 @@ class Problem:
 
     def describe(self) -> str:
         """Return the numbers of rows, columns and classes as text."""
-        (n, d) = self.X.shape
+        n, d = self.X.shape
         what = f"{len(self.classes)} classes" if len(self.classes) else ""
         return f"{n:,} rows, {d} columns, {what or 'a number to predict'}"
 
@@ -153,7 +153,7 @@ def table_problem(
         if single.any():
             notes.append(f"Left out: {single.sum()} rows, each the only one of its class.")
             rows = rows[~single]
-            (classes, y) = np.unique(answers[~single], return_inverse=True)
+            classes, y = np.unique(answers[~single], return_inverse=True)
         if len(classes) < 2:
             said = f"{name} has {len(classes)} classes with two rows or more in {target.name!r}"
             raise InvalidInputError(f"{said}; a comparison needs two.")
