@@ -115,7 +115,7 @@ class FeatureWeightsDisplay:
         X : array-like of shape (n, d), rows, optional (columns are taken as standardised)
         feature_names : sequence of d str, optional (the columns of a DataFrame)
         """
-        sections.any_metric(metric)
+        sections.expect_metric(metric)
         names = sections.column_names(feature_names, metric.dimension, X)
         return cls(weights=metric.feature_weights(X), names=names)
 

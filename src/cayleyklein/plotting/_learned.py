@@ -205,7 +205,7 @@ class MetricDisplay(shapes.PlaneDisplay):
         radius : float, of the balls, optional (they nearly touch)
         lattice : int, balls along the longer side of the data, default=7
         """
-        sections.any_metric(metric)
+        sections.expect_metric(metric)
         rows = None
         classes = None
         if X is not None:

@@ -62,7 +62,7 @@ class BallDisplay(shapes.PlaneDisplay):
         space.refuse_at(radii <= 0, "radius must be positive, but is not", ".")
         n = checks.as_count(resolution, "resolution")
         balls = zip(centers, radii, strict=True)
-        sections.any_metric(metric)
+        sections.expect_metric(metric)
         with checks.about("centers"):
             spheres = [outlines.sphere_path(metric, c, float(r), n) for c, r in balls]
         paths, closed = map(list, zip(*spheres, strict=True))

@@ -19,6 +19,7 @@ from cayleyklein.diagrams import domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric, first_term
+from cayleyklein.plotting import outlines
 
 
 class Section(NamedTuple):
@@ -81,15 +82,21 @@ def column_names(names: Any, d: int, X: Any = None) -> list[str]:
 
 
 def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any = None) -> Section:
-    """Return the plane of two columns, or the principal plane ("pca"), through the mean of X."""
-    # without rows: through the centre of the metric; its principal plane holds the longest axes
+    """Return the plane of two columns, or the principal plane ("pca"), through the mean of X.
+
+    Without rows it goes through the centre of the metric, and "pca" is the plane of the longest
+    axes.
+    """
     d = metric.dimension
-    part = first_term(metric)
-    if X is None and isinstance(part, FormMetric):
-        raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
-    middle = part.center if X is None else X.mean(axis=0)
-    if isinstance(part, FormMetric):  # the metric of small steps from the middle
-        part = CurvedMetric(matrix=part.tensor(middle))
+    if X is None:
+        part = outlines.centred_part(metric)
+        middle = part.center
+    else:
+        first = first_term(metric)
+        middle = X.mean(axis=0)
+        if isinstance(first, FormMetric):  # the metric of small steps from the middle
+            first = CurvedMetric(matrix=first.tensor(middle))
+        part = first
     names = column_names(names, d)
     if d < 2:
         raise InvalidInputError(f"A picture needs two columns or more; got {d} in X.")
@@ -122,7 +129,7 @@ def rows_and_labels(X: ArrayLike, y: Any, d: int | None = None) -> tuple[Floats,
     return rows, np.asarray(y)
 
 
-def any_metric(metric: Any) -> None:
+def expect_metric(metric: Any) -> None:
     kinds = "a CurvedMetric, MixedMetric or ProductMetric"
     expect(isinstance(metric, Metric), "metric", metric, kinds)
 
