@@ -273,9 +273,13 @@ def curvature(
     X = X[:, X.any(axis=0)]
     found = estimate_curvature(X, y, shape=shape, max_samples=rows, random_state=seed)
     if picture is not None:
+        from matplotlib.figure import Figure
+
         from cayleyklein.plotting import CurvatureDisplay
 
-        _console.save_figure(CurvatureDisplay.from_estimate(found).plot().figure_, picture)
+        figure = Figure(figsize=(4.8, 4.8), layout="constrained")
+        CurvatureDisplay.from_estimate(found).plot(figure.add_subplot())
+        _console.save_figure(figure, picture)
     values: dict[str, Any] = {
         "verdict": found.verdict,
         "sentence": found.sentence,
