@@ -273,11 +273,12 @@ def curvature(
     X = X[:, X.any(axis=0)]
     found = estimate_curvature(X, y, shape=shape, max_samples=rows, random_state=seed)
     if picture is not None:
-        from matplotlib.figure import Figure
-
+        from cayleyklein._validation import require
         from cayleyklein.plotting import CurvatureDisplay
 
-        figure = Figure(figsize=(4.8, 4.8), layout="constrained")
+        figure = require("matplotlib.figure", "plot").Figure(
+            figsize=(4.8, 4.8), layout="constrained"
+        )
         CurvatureDisplay.from_estimate(found).plot(figure.add_subplot())
         _console.save_figure(figure, picture)
     values: dict[str, Any] = {
