@@ -382,9 +382,8 @@ class _Bench:
 
 
 def _in_words(trial: Any) -> str:
-    if " + " in trial.name:
-        return "all of them, added"
-    return PART_WORDS.get(trial.name, trial.name)
+    name: str = trial.name
+    return "all of them, added" if " + " in name else PART_WORDS.get(name, name)
 
 
 def train_and_test(table: _tables.PreparedTable) -> list[Ints]:
