@@ -1,7 +1,7 @@
-"""The explorer: a page where the geometry moves (the extra ``app``).
+"""The explorer: a web page to play with the geometries (the extra ``app``).
 
-``cayleyklein explore`` starts it, or :func:`explore`. Everything on the page is computed by the
-library; the browser draws what it is sent. :func:`draw_plane` draws the same pictures without it.
+``cayleyklein explore`` starts it, or :func:`explore`. The library computes
+everything; the browser only draws it. :func:`draw_plane` draws the same pictures without it.
 """
 
 import asyncio
@@ -15,9 +15,12 @@ __all__ = ["draw_plane", "explore"]
 
 
 def explore(
-    port: int = 5006, host: str = "127.0.0.1", *, browser: bool = True,
+    port: int = 5006,
+    host: str = "127.0.0.1",
+    *,
+    browser: bool = True,
     on_start: Callable[[str], None] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Serve the explorer until interrupted.
 
     Parameters

@@ -79,6 +79,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     >>> other = table.assign(price=["$1", "unknown", None], colour=["green", "red", "red"])
     >>> encoder.missing(other), encoder.unseen(other)
     ({'price': 2}, {'colour': 1})
+    >>> [column.name for column in encoder.used_columns], encoder.is_missing(other).tolist()
+    (['price', 'colour'], [[False, False], [True, False], [True, False]])
+    >>> encoder.by_column(np.array([0.5, 0.2, 0.3]))
+    (array(['price', 'colour'], dtype=object), array([0.5, 0.5]))
     >>> encoder.transform(table.assign(price="cheap"))
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: Column 'price' should hold a number, but row 1 has
@@ -124,10 +128,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         parts = self._numbers(table)
         rows = np.hstack(parts)
         self.gaps_ = Gaps.of(rows, weights, targets)
-        if targets is None or not any(column.levels for column in self._used()):
+        if targets is None or not any(column.levels for column in self.used_columns):
             return self.gaps_.fill(rows), None
         folds = means.folds_of(table, targets, weights)
-        for at, column in enumerate(self._used()):
+        for at, column in enumerate(self.used_columns):
             if column.levels:
                 codes, n_levels = column._places(table[column.name]), len(column.categories)
                 parts[at] = means.means_of_others(codes, targets, weights, n_levels, folds)
@@ -175,7 +179,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         return self.gaps_.fill(np.hstack(self._numbers(table)))
 
     def _numbers(self, table: Any) -> list[Floats]:
-        return [column.encode(table[column.name]) for column in self._used()]
+        return [column.encode(table[column.name]) for column in self.used_columns]
 
     def get_feature_names_out(self, input_features: Any = None) -> Texts:
         """Return the names of the encoded columns.
@@ -185,13 +189,13 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "columns_")
         with naming("input_features"):
             _check_feature_names_in(self, input_features)
-        names = [name for column in self._used() for name in column.feature_names]
+        names = [name for column in self.used_columns for name in column.feature_names]
         names += [f"{names[at]} missing" for at in self.gaps_.telling]
         return np.array(names, dtype=object)
 
-    def _by_column(self, values: Floats) -> tuple[Texts, Floats]:
+    def by_column(self, values: Floats) -> tuple[Texts, Floats]:
         """Add up values, one for each number of an encoded row, by the columns that are used."""
-        used = self._used()
+        used = self.used_columns
         starts = np.cumsum([0, *(len(column.feature_names) for column in used)])[:-1]
         names = np.array([column.name for column in used], dtype=object)
         return names, np.add.reduceat(self.gaps_.add_up(values), starts, axis=-1)
@@ -215,7 +219,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
                 text = f"X {has} feature names, but {said} was fitted {fitted} feature names"
                 warnings.warn(text, stacklevel=3)
             table = table.set_axis([column.name for column in self.columns_], axis=1)
-        missing = [repr(column.name) for column in self._used() if column.name not in table]
+        missing = [repr(column.name) for column in self.used_columns if column.name not in table]
         if missing:
             lacks = f"{len(missing)} column{'s' * (len(missing) > 1)}: {', '.join(missing)}"
             raise InvalidInputError(f"The table lacks {lacks}.")
@@ -224,20 +228,26 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     def unseen(self, X: Any) -> dict[str, int]:
         """Count the rows whose category is unknown, encoded as zeros or a median, by column."""
         table = self._table(X)
-        named = [column for column in self._used() if column.kind in ("category", "ordered")]
+        named = [column for column in self.used_columns if column.kind in ("category", "ordered")]
         counts = {c.name: int((c._places(table[c.name]) < 0).sum()) for c in named}
         return {name: count for name, count in counts.items() if count}
 
     def missing(self, X: Any) -> dict[str, int]:
         """Count the rows whose cell is missing, by column."""
-        counts = self._is_missing(self._table(X)).sum(axis=0).tolist()
-        names = (column.name for column in self._used())
+        counts = self.is_missing(X).sum(axis=0).tolist()
+        names = (column.name for column in self.used_columns)
         return {name: count for name, count in zip(names, counts, strict=True) if count}
 
-    def _is_missing(self, table: Any) -> Bools:
-        return np.column_stack([column.is_missing(table[column.name]) for column in self._used()])
+    def is_missing(self, X: Any) -> Bools:
+        """Return whether each cell (n, `used_columns`) of a table is missing."""
+        table = self._table(X)
+        return np.column_stack(
+            [column.is_missing(table[column.name]) for column in self.used_columns]
+        )
 
-    def _used(self) -> list[Column]:
+    @property
+    def used_columns(self) -> list[Column]:
+        """The columns that are encoded, in the order of their numbers in a row."""
         used = [column for column in self.columns_ if column.kind != "unused"]
         return sorted(used, key=lambda column: ORDER[column.kind])
 

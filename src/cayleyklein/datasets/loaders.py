@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 from cayleyklein._validation import as_choice, require
 
 UCI = "UCI Machine Learning Repository, CC BY 4.0, "
-SOURCES = {
+SOURCES = {  # in the order of the paper's table
     "wine": UCI + "Wine, Aeberhard and Forina (1992), doi:10.24432/C5PC7J",
     "sonar": UCI + "Connectionist Bench (Sonar, Mines vs. Rocks), Sejnowski and Gorman, "
     "doi:10.24432/C5T01Q",
@@ -19,27 +19,32 @@ SOURCES = {
     "pima": "Pima Indians Diabetes, National Institute of Diabetes and Digestive and Kidney "
     "Diseases, given by V. Sigillito to the UCI Machine Learning Repository (1990)",
 }
-BUNDLED = tuple(SOURCES)  # in the order of the paper's table
 
 
 def _load(name: str, file: str, return_X_y: bool, as_frame: bool) -> Any:
     path = files("cayleyklein.datasets") / "data" / f"{file}.csv"
     with path.open(encoding="utf-8") as lines:
         cells = np.loadtxt(lines, dtype=str, delimiter=",", quotechar='"')
-    columns, data = cells[0, :-1].tolist(), cells[1:, :-1].astype(np.float64)
+    columns = cells[0, :-1].tolist()
+    data = cells[1:, :-1].astype(np.float64)
     names, target = np.unique(cells[1:, -1].tolist(), return_inverse=True)
     frame = None
     if as_frame:
         frame = require("pandas", "cli").DataFrame(data, columns=columns)
         frame["class"] = target
-        data, target = frame[columns], frame["class"]
+        data = frame[columns]
+        target = frame["class"]
     if return_X_y:
         return data, target
     size = f"{len(data)} rows, {len(columns)} columns, {len(names)} classes"
     return Bunch(
-        data=data, target=target, frame=frame, feature_names=columns, target_names=names,
+        data=data,
+        target=target,
+        frame=frame,
+        feature_names=columns,
+        target_names=names,
         DESCR=f"{name}: {size}. Source: {SOURCES[name]}.",
-    )  # fmt: skip
+    )
 
 
 def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:

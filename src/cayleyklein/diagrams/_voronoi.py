@@ -265,13 +265,13 @@ class CayleyKleinVoronoi(NotebookCard):
 
         They are cut to the domain or the window; a cell outside has an empty boundary.
         """
-        cell, whole = self._boundary
+        cell, whole = self.boundary_pieces
         places = np.searchsorted(cell, np.arange(1, len(self._cells)))
         parts = (np.split(values, places) for values in whole)
         return [Boundary(*three) for three in zip(*parts, strict=True)]
 
     @cached_property
-    def _boundary(self) -> tuple[Ints, Boundary]:
+    def boundary_pieces(self) -> tuple[Ints, Boundary]:
         """The boundaries of all plane cells one after the other, and the cell of each piece."""
         chart, _, _, cell, starts, ends, angles = self._plane_cells
         return cell, Boundary(chart.to_points(starts), chart.to_points(ends), angles)

@@ -65,14 +65,27 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results as plain values for JSON."""
-        options = {name: getattr(self, name) for name in ("n_neighbors", "n_splits", "test_size")}
-        datasets = [
-            {"name": p.name, "size": p.describe(), "notes": list(p.notes)}
-            | {"curvature": found and found.verdict}
-            for p, found in zip(self.problems, self.curvatures.values(), strict=True)
-        ]
-        found = {"datasets": datasets, "results": self.results, "provenance": self.provenance}
-        return {"format": "cayleyklein-comparison", "version": 2} | options | found
+        datasets = []
+        for problem in self.problems:
+            estimate = self.curvatures[problem.name]
+            datasets.append(
+                {
+                    "name": problem.name,
+                    "size": problem.describe(),
+                    "notes": list(problem.notes),
+                    "curvature": None if estimate is None else estimate.verdict,
+                }
+            )
+        return {
+            "format": "cayleyklein-comparison",
+            "version": 2,
+            "n_neighbors": self.n_neighbors,
+            "n_splits": self.n_splits,
+            "test_size": self.test_size,
+            "datasets": datasets,
+            "results": self.results,
+            "provenance": self.provenance,
+        }
 
     @cached_property
     def curvatures(self) -> dict[str, CurvatureEstimate | None]:
@@ -81,10 +94,11 @@ class Comparison:
 
     @property
     def _parts(self) -> list[report.ProblemResults]:
-        return [
-            (p, [r for r in self.results if r["dataset"] == p.name], self.curvatures[p.name])
-            for p in self.problems
-        ]
+        parts = []
+        for problem in self.problems:
+            results = [result for result in self.results if result["dataset"] == problem.name]
+            parts.append((problem, results, self.curvatures[problem.name]))
+        return parts
 
     def overview(self) -> html.ReportTable:
         """Return the best method for each data set, whether that is shown, and how curved it is."""
@@ -119,8 +133,11 @@ class Comparison:
             f"Prediction by kernel machines and by nearest neighbours{votes} in learned metrics, "
             f"and by other methods, over {self.n_splits} random splits with "
             f"{100 * self.test_size:.3g} % of the rows for testing.",
-            sections, report.HOW_TO_READ, self.provenance, self.to_python(),
-        )  # fmt: skip
+            sections,
+            report.HOW_TO_READ,
+            self.provenance,
+            self.to_python(),
+        )
 
     def write_report(self, path: str | Path) -> Path:
         """Write the report, and make its folder; an error leaves the old file."""
@@ -131,10 +148,15 @@ class Comparison:
 
 def compare(
     data: str | Path | Problem | Iterable[str | Path | Problem] = ("wine", "balance", "vowel"),
-    *, methods: Sequence[str] = COMPARED, n_neighbors: int | None = None, n_splits: int = 5,
-    test_size: float = 0.2, n_jobs: int | None = None, progress: ProgressCallback | None = None,
+    *,
+    methods: Sequence[str] = COMPARED,
+    n_neighbors: int | None = None,
+    n_splits: int = 5,
+    test_size: float = 0.2,
+    n_jobs: int | None = None,
+    progress: ProgressCallback | None = None,
     **table: Any,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Compare the default metric, every geometry and other methods on the same splits.
 
     Parameters
@@ -181,9 +203,11 @@ def compare(
     if not problems:
         raise InvalidInputError("No data to compare on; name a bundled data set or a file.")
     splits = {name: repeated_splits(p, n_splits, test_size) for name, p in problems.items()}
-    pairs = [
-        (name, m) for name, p in problems.items() for m in chosen if p.task in METHODS[m].tasks
-    ]
-    outcomes = run_cells([Cell(*pair, k) for pair in pairs], problems, splits, n_jobs, progress)
-    results, used = summarize(outcomes), tuple(problems.values())
+    cells = []
+    for name, problem in problems.items():
+        possible = [method for method in chosen if problem.task in METHODS[method].tasks]
+        cells += [Cell(name, method, k) for method in possible]
+    outcomes = run_cells(cells, problems, splits, n_jobs, progress)
+    results = summarize(outcomes)
+    used = tuple(problems.values())
     return Comparison(used, results, k, int(n_splits), test_size, provenance())

@@ -330,7 +330,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         """
         charts.refuse_chart(chart, int(np.sign(self.curvature)))
         z, s = self._inside(checks.as_points(X, "X", self.dimension), "X")
-        y = charts.place_in_chart(self._unit * z, s, chart)
+        y = charts.place_in_chart(self.length_unit * z, s, chart)
         return y.astype(checks.float_dtype(X), copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
@@ -341,10 +341,11 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         """
         with checks.about("Y"):
             w = charts.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
-            return self.points(w / self._unit)
+            return self.points(w / self.length_unit)
 
     @property
-    def _unit(self) -> float:
+    def length_unit(self) -> float:
+        """√abs(K), or 1 where K = 0: charts are in units of its inverse."""
         return math.sqrt(abs(self.curvature)) or 1.0
 
 

@@ -22,6 +22,11 @@ from cayleyklein.neighbors import algorithms, dask_shards, functions, search, sp
 OutsideQueries = Literal["extend", "raise"]
 
 
+def searched_rows(estimator: Any) -> Floats | None:
+    """Return the fitted rows that an estimator searches; None where it has none in memory."""
+    return getattr(getattr(estimator, "_searcher", None), "X", None)
+
+
 class NeighborMethods(EstimatorCard, BaseEstimator):
     """Methods of every estimator that finds neighbours, on the index that `_row_index` returns."""
 

@@ -17,6 +17,7 @@ from cayleyklein._estimators import few_threads, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import Floats
 from cayleyklein._validation import refuse_huge
+from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
@@ -214,7 +215,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         """
         check_is_fitted(self, "part_weights_")
         shares = shares_of_columns(self._sum, self._weighing, self._by_column)
-        return self._column_shares(shares)
+        return entrance.column_shares(self, shares)
 
 
 def answer_of(given: GivenRows, n_places: int) -> AnyAnswer:

@@ -14,6 +14,7 @@ from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.ridge import Distance, KernelMachine, Tuning
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
+from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
 from cayleyklein.prediction.metric import Obtained
 from cayleyklein.prediction.selection import Selection
@@ -21,6 +22,11 @@ from cayleyklein.prediction.sums import Sum, SumFit
 
 ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
 ERRORS = ("_errors", "_error_shares", "_judged")
+
+
+def fitted_rows(model: Predicting) -> GivenRows:
+    """Return the rows that a fitted predictor keeps, with their targets and weights."""
+    return model._given
 
 
 def kernel_state(model: KernelEstimator) -> dict[str, Any]:

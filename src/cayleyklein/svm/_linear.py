@@ -93,9 +93,12 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self, metric: CurvedMetric | None = None, *, C: float = 1.0,
+        self,
+        metric: CurvedMetric | None = None,
+        *,
+        C: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.metric = metric
         self.C = C
         self.class_weight = class_weight
@@ -117,7 +120,9 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
             a row out, and a common factor of all weights is a factor of C.
         """
         given = self._read(X, y, sample_weight)
-        rows, labels, classes = cast(Floats, given.X), given.target, cast(AnyArray, given.classes)
+        rows = cast(Floats, given.X)
+        labels = given.target
+        classes = cast(AnyArray, given.classes)
         if self.metric is None:
             refuse_huge(rows, "X")
             center = np.average(rows, axis=0, weights=given.weights)
@@ -126,7 +131,8 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
             metric = cast(CurvedMetric, as_metric(self.metric, rows.shape[1]))
         K = metric.curvature
         penalties = self._penalties(given, K)
-        lifted, found = lifts.lift(*metric.inside(rows, "X")), []
+        lifted = lifts.lift(*metric.inside(rows, "X"))
+        found = []
         for first, second in combinations(range(len(classes)), 2):
             some = (labels == first) | (labels == second)
             signs = np.where(labels[some] == second, 1.0, -1.0)
@@ -134,7 +140,9 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         normals, steps, converged = zip(*found, strict=True)
         if not all(converged):
             warn_caller("Newton's method did not converge; lower C.", ConvergenceWarning)
-        self.metric_, self.classes_, self.n_iter_ = metric, classes, max(steps)
+        self.metric_ = metric
+        self.classes_ = classes
+        self.n_iter_ = max(steps)
         self._normals = np.array(normals)
         w, b = self._normals[:, :-1], self._normals[:, -1]
         self.coef_ = w @ metric.factor

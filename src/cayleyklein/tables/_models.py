@@ -1,4 +1,4 @@
-"""A classifier and a regressor of the rows of a table, by a curved metric that they learn."""
+"""A classifier and a regressor for messy tables, with a curved metric that they learn."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -24,9 +24,7 @@ from cayleyklein.prediction import (
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
 )
-
-VOTE_WEIGHTS = ("auto", "local", "linear", "uniform", "distance")
-KERNEL_UP_TO = 100_000  # rows; of more, "auto" takes neighbours
+from cayleyklein.prediction.state import fitted_rows
 
 
 class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, EstimatorCard):
@@ -40,16 +38,31 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
     classes_: AnyArray
 
     def __init__(
-        self, n_neighbors: int | str = "auto", *, model: str = "auto", geometry: str = "auto",
-        weights: str = "auto", max_categories: int = 20, kinds: Mapping[str, str] | None = None,
-        drop: Collection[str] = (), subsample: int | float | str | None = "auto",
-        random_state: int | None = 0, n_jobs: int | None = None,
+        self,
+        n_neighbors: int | str = "auto",
+        *,
+        model: str = "auto",
+        geometry: str = "auto",
+        weights: str = "auto",
+        max_categories: int = 20,
+        kinds: Mapping[str, str] | None = None,
+        drop: Collection[str] = (),
+        subsample: int | float | str | None = "auto",
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
         callback: Callable[[Any], bool | None] | None = None,
-    ) -> None:  # fmt: skip
-        self.n_neighbors, self.model, self.geometry = n_neighbors, model, geometry
-        self.weights, self.max_categories, self.kinds = weights, max_categories, kinds
-        self.drop, self.subsample, self.random_state = drop, subsample, random_state
-        self.n_jobs, self.callback = n_jobs, callback
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.model = model
+        self.geometry = geometry
+        self.weights = weights
+        self.max_categories = max_categories
+        self.kinds = kinds
+        self.drop = drop
+        self.subsample = subsample
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
 
     @estimators.restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -72,10 +85,13 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
             raise InvalidInputError(f"{k} neighbours were asked for, but {few}.")
         estimator = self._estimator(len(index))
         target = self._as_target(estimators.check_lengths(self, index, y))
-        how: Any = {"max_categories": self.max_categories, "kinds": self.kinds, "drop": self.drop}
-        estimator._encoding = encoder.TableEncoder(**how)
+        columns = encoder.TableEncoder(
+            max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
+        )
+        entrance.wrap(estimator, type(self).__name__, columns)
         estimator.fit(X, target, sample_weight)
-        learner, selection = getattr(estimator, "learner_", None), estimator.selection_
+        learner = getattr(estimator, "learner_", None)
+        selection = estimator.selection_
         parts = terms_of(estimator.metric_)
         learned = {
             "geometry": estimator.metric_.geometry,
@@ -83,7 +99,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
             "weights": [float(weight) for _, weight in parts],
             "n_iter": int(getattr(learner, "n_iter_", 0)),
             "n_rows": int(getattr(learner, "n_samples_learned_", len(index))),
-            "n_distinct": len(distinct_rows(estimator._given.X)[0]),
+            "n_distinct": len(distinct_rows(cast(Floats, fitted_rows(estimator).X))[0]),
             "selection": str(selection or ""),
             "chosen": getattr(selection, "chosen", ""),
         }
@@ -91,20 +107,22 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         return self._take(estimator, learned, numbers)
 
     def _estimator(self, n: int = 0, **given: Any) -> Any:
-        """Return the estimator of n encoded rows, with parameters of this one, or those given."""
+        """Return an unfitted estimator for n encoded rows; given parameters replace its own."""
         values = cast(Any, self).get_params(deep=False) | given
         model = as_choice(values["model"], "model", ("auto", "neighbors", "kernel"))
-        votes = as_choice(values["weights"], "weights", VOTE_WEIGHTS) != "auto"
+        weights = ("auto", "local", "linear", "uniform", "distance")
+        votes = as_choice(values["weights"], "weights", weights) != "auto"
         if votes and model == "kernel":
             said = f'Got model="kernel" with weights={values["weights"]!r}, which are those of'
             raise InvalidInputError(f'{said} votes; leave them out, or take model="neighbors".')
         if not votes:
             del values["weights"]
         if model == "auto":
-            votes = votes or values["n_neighbors"] != "auto" or n > KERNEL_UP_TO
+            too_many = n > 100_000  # rows: kernel machines would take minutes
+            votes = votes or values["n_neighbors"] != "auto" or too_many
             model = "neighbors" if votes else "kernel"
         kind = self._kernel if model == "kernel" else self._neighbors
-        return kind(**{name: values[name] for name in kind._get_param_names() if name in values})
+        return kind(**{name: values[name] for name in kind().get_params() if name in values})
 
     def _as_target(self, y: Any) -> AnyArray:
         if self.task == "number":
@@ -116,8 +134,9 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         return classes[codes]
 
     def _take(self, estimator: Any, learned: dict[str, Any], numbers: Ints) -> Self:
-        self.estimator_, self.learned_, self.row_numbers_ = estimator, learned, numbers
-        estimator._said = type(self).__name__
+        self.estimator_ = estimator
+        self.learned_ = learned
+        self.row_numbers_ = numbers
         for name in ("encoder_", "metric_", "n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
@@ -138,8 +157,8 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
     @property
     def targets_(self) -> AnyArray:
         """The class or number of each fitted row."""
-        target = self.estimator_._given.target
-        return cast(AnyArray, self.classes_[target] if self.task == "class" else target)
+        target = fitted_rows(self.estimator_).target
+        return self.classes_[target] if self.task == "class" else target
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of classes, or R² of numbers."""
@@ -159,31 +178,44 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         marked.
         """
         estimator = self._fitted(X)
-        table = self.encoder_._table(X, type(self).__name__)
-        marks = np.where(self.encoder_._is_missing(table), " (missing)", "").astype(object)
+        table = entrance.query_table(estimator, X)
+        marks = np.where(self.encoder_.is_missing(table), " (missing)", "").astype(object)
         return [
             replace(why, rows=self.row_numbers_[why.rows], names=why.names + marked)
             for why, marked in zip(estimator.explain(table), marks, strict=True)
         ]
 
-    def _n_seen(self, X: Any) -> int:
-        """Count the rows whose numbers are those of a fitted row."""
-        pandas, estimator = require("pandas", "cli"), self._fitted(X)
-        fitted, rows = (
-            pandas.util.hash_pandas_object(pandas.DataFrame(X + 0.0), index=False)
-            for X in (estimator._given.places, entrance.query_rows(estimator, X))
-        )
-        return int(rows.isin(fitted).sum())
+    def count_seen(self, X: Any) -> int:
+        """Count the rows that have the same numbers as a fitted row.
+
+        Examples
+        --------
+        >>> from cayleyklein.datasets import load_wine
+        >>> from cayleyklein.tables import TableClassifier
+        >>> table, y = load_wine(as_frame=True, return_X_y=True)
+        >>> model = TableClassifier(geometry="flat", model="neighbors").fit(table[10:], y[10:])
+        >>> model.count_seen(table)
+        168
+        """
+        pandas = require("pandas", "cli")
+        estimator = self._fitted(X)
+
+        def hashes(rows: Floats) -> Any:  # of -0.0 as of 0.0
+            return pandas.util.hash_pandas_object(pandas.DataFrame(rows + 0.0), index=False)
+
+        fitted = hashes(cast(Floats, fitted_rows(estimator).places))
+        return int(hashes(entrance.query_rows(estimator, X)).isin(fitted).sum())
 
     def feature_weights(self) -> dict[str, float]:
         """Return the share of each column in the distances, largest first; all 0 if none helps."""
         if self.is_kernel:
             shares = self.estimator_.feature_weights()
         else:
-            weights, rows = np.zeros(self.metric_.dimension), self.estimator_._given.X
+            weights = np.zeros(self.metric_.dimension)
+            rows = fitted_rows(self.estimator_).X
             if self.metric_.distance(rows[:1], rows).any():
                 weights = self.metric_.feature_weights(rows)
-            shares = self.estimator_._column_shares(weights)
+            shares = entrance.column_shares(self.estimator_, weights)
         pairs = sorted(zip(self.encoder_.columns_, shares, strict=True), key=lambda pair: -pair[1])
         return {column.name: float(share) for column, share in pairs if column.kind != "unused"}
 
@@ -265,7 +297,8 @@ default="auto"
     """
 
     task = "class"
-    _neighbors, _kernel = CurvedKNeighborsClassifier, CurvedKernelClassifier
+    _neighbors = CurvedKNeighborsClassifier
+    _kernel = CurvedKernelClassifier
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each row of a table."""
@@ -351,7 +384,8 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     """
 
     task = "number"
-    _neighbors, _kernel = CurvedKNeighborsRegressor, CurvedKernelRegressor
+    _neighbors = CurvedKNeighborsRegressor
+    _kernel = CurvedKernelRegressor
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the predicted number of each row, and with `return_std` its standard deviation.
@@ -361,7 +395,9 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         if return_std and not self.is_kernel:
             said = "needs a model with standard deviations; neighbours have none."
             raise InvalidInputError(f"return_std=True {said}")
-        return self._fitted(X).predict(X, **({"return_std": True} if return_std else {}))
+        if return_std:
+            return self._fitted(X).predict(X, return_std=True)
+        return self._fitted(X).predict(X)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return intervals that hold a new number with probability `level`: lower and upper ends.
