@@ -19,8 +19,8 @@ import numpy as np
 
 from _timing import peak_memory
 from cayleyklein import CurvedKernelClassifier, CurvedKNeighborsClassifier
+from cayleyklein.learning.choice import obtain_metric
 from cayleyklein.prediction import sums
-from cayleyklein.prediction.metric import obtain_metric
 
 SIZES = ["500x20", "4000x20", "100000x12", "1000000x50"]
 TEST = 2000

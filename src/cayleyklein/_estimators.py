@@ -66,8 +66,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 NO_TARGET = object()  # a y that is not looked at; None is one that is missing
-LARGEST_TOTAL = 1e308  # sum of the weights of rows
-SMALL_WORK = 2e8  # multiplications up to which a second thread waits longer than it works
 # The estimator that is being fitted with scikit-learn's callbacks, and the context of its fit.
 FIT_TASK: ContextVar[tuple[Any, Any] | None] = ContextVar("FIT_TASK", default=None)
 
@@ -305,7 +303,7 @@ def as_weights(sample_weight: ArrayLike | None, rows: AnyArray) -> Floats:
         raise InvalidInputError(f"sample_weight is negative at rows {bad}.")
     with np.errstate(over="ignore"):
         total = weights.sum()
-    if total > LARGEST_TOTAL:
+    if total > 1e308:
         raise InvalidInputError(
             f"sample_weight has entries of {weights.max():g}, whose sum overflows; divide it by "
             f"the largest."
@@ -383,7 +381,8 @@ def few_threads(n_rows: int, n_columns: int) -> Iterator[None]:
     large one runs, and is restored when that ends, whichever fit ends first. The number of OpenMP
     threads belongs to the thread of the fit.
     """
-    size = "small" if float(n_rows) * min(n_rows, 1000) * n_columns < SMALL_WORK else "large"
+    # of fewer multiplications a second thread waits longer than it works
+    size = "small" if float(n_rows) * min(n_rows, 1000) * n_columns < 2e8 else "large"
     limited = ThreadLimit.count(size, 1)
     try:
         with thread_pools(len(sys.modules)).limit(limits=1 if limited else None, user_api="openmp"):

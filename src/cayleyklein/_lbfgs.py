@@ -17,10 +17,6 @@ from cayleyklein._typing import Floats
 Function = Callable[[Floats], tuple[float, Floats]]
 Pairs = deque[tuple[Floats, Floats, float]]
 
-MEMORY = 10
-SUFFICIENT_DECREASE, CURVATURE_CONDITION, MAX_BISECTIONS = 1e-4, 0.9, 30
-FIRST_STEP = 0.1  # length relative to the parameters
-
 
 class Minimum(NamedTuple):
     x: Floats
@@ -31,9 +27,14 @@ class Minimum(NamedTuple):
 
 
 def minimise(
-    function: Function, x: Floats, *, max_iter: int, tol: float, floor: float = 0.0,
+    function: Function,
+    x: Floats,
+    *,
+    max_iter: int,
+    tol: float,
+    floor: float = 0.0,
     callback: Callable[[Floats, float], bool] | None = None,
-) -> Minimum:  # fmt: skip
+) -> Minimum:
     """Minimise a function x → (value, gradient), whose value is finite at the start x.
 
     The descent ends where the value falls by `tol` relative to it, or to `floor` if that is larger.
@@ -43,7 +44,7 @@ def minimise(
     >>> bool(abs(found.x[0]) < 1e-6), found.converged
     (True, True)
     """
-    pairs: Pairs = deque(maxlen=MEMORY)
+    pairs: Pairs = deque(maxlen=10)
     value, gradient = function(x)
     for n_iter in range(max_iter):
         direction = -_apply_inverse_hessian(pairs, gradient)
@@ -55,7 +56,8 @@ def minimise(
             return Minimum(x, value, n_iter, True, False)
         length = 1.0
         if not pairs:
-            length = FIRST_STEP * max(float(np.linalg.norm(x)), FIRST_STEP) / np.sqrt(-slope)
+            # a tenth of the length of the parameters
+            length = 0.1 * max(float(np.linalg.norm(x)), 0.1) / np.sqrt(-slope)
         found = _search_line(function, x, value, slope, direction, length)
         if found is None:  # no lower value along the direction: a kink, or rounding
             return Minimum(x, value, n_iter, True, False)
@@ -91,17 +93,21 @@ def _apply_inverse_hessian(pairs: Pairs, gradient: Floats) -> Floats:
 def _search_line(
     function: Function, x: Floats, value: float, slope: float, direction: Floats, length: float
 ) -> tuple[Floats, float, Floats] | None:
-    """Return a lower point along a direction with its value and gradient; None if there is none."""
+    """Return a lower point along a direction with its value and gradient; None if there is none.
+
+    It fulfils the weak Wolfe conditions: the value falls by 1e-4 of what the slope promises, and
+    the slope rises to 0.9 of what it was.
+    """
     low, high = 0.0, np.inf
     best = None
-    for _ in range(MAX_BISECTIONS):
+    for _ in range(30):
         there = x + length * direction
         lower, gradient = function(there)
-        if not lower <= value + SUFFICIENT_DECREASE * length * slope:
+        if not lower <= value + 1e-4 * length * slope:
             high = length
         else:
             best = there, lower, gradient
-            if float(gradient @ direction) >= CURVATURE_CONDITION * slope:
+            if float(gradient @ direction) >= 0.9 * slope:
                 break
             low = length
         length = (low + high) / 2 if np.isfinite(high) else 2 * length

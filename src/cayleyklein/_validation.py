@@ -18,9 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from cayleyklein import exceptions
 from cayleyklein.exceptions import InvalidInputError
 
-SYMMETRY_TOLERANCE = 1e-10  # of |A - Aᵀ| / |A|, which counts as rounding
 LARGEST_SQUARED = 1e150  # entry for which sums of many squares stay finite
-LARGEST_ENTRY = 1e300  # of a symmetric matrix; its inverse is the smallest that the largest may be
 
 
 def expect(holds: bool, name: str, value: Any, expected: str) -> None:
@@ -179,14 +177,14 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise InvalidInputError(f"{name} must be a square matrix; got shape {matrix.shape}.")
     largest = float(np.abs(matrix).max())
-    if largest and not 1 / LARGEST_ENTRY <= largest <= LARGEST_ENTRY:
+    if largest and not 1e-300 <= largest <= 1e300:
         raise InvalidInputError(
             f"{name} has a largest entry of {largest:g}, and products of its entries would "
             f"overflow or underflow; divide it by that."
         )
     asymmetry = np.abs(matrix - matrix.T)
     i, j = (int(k) for k in np.unravel_index(np.argmax(asymmetry), matrix.shape))
-    if asymmetry[i, j] > SYMMETRY_TOLERANCE * largest:
+    if asymmetry[i, j] > 1e-10 * largest:  # more than rounding
         raise InvalidInputError(
             f"{name} must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
             f"{matrix[i, j]:g} and {matrix[j, i]:g}; pass ({name} + {name}.T) / 2 if that is meant."
@@ -220,8 +218,9 @@ def as_count(value: Any, name: str) -> int:
 
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    allowed = ", ".join(repr(choice) for choice in choices)
-    expect(isinstance(value, str) and value in choices, name, value, f"one of {allowed}")
+    if not isinstance(value, str) or value not in choices:
+        allowed = ", ".join(map(repr, choices))
+        raise InvalidInputError(f"Got {name}={value!r}, but expected one of {allowed}.")
     return str(value)
 
 

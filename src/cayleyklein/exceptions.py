@@ -5,9 +5,15 @@ would expect (``ValueError``, …), so that code written against scikit-learn's 
 """
 
 __all__ = [
-    "CayleyKleinError", "ClusterError", "InvalidInputError", "InvalidTypeError",
-    "MissingExtraError", "NotRepresentableError", "OutsideDomainError", "TooLargeError",
-]  # fmt: skip
+    "CayleyKleinError",
+    "ClusterError",
+    "InvalidInputError",
+    "InvalidTypeError",
+    "MissingExtraError",
+    "NotRepresentableError",
+    "OutsideDomainError",
+    "TooLargeError",
+]
 
 
 class CayleyKleinError(Exception):

@@ -8,15 +8,14 @@ from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.learning.rows import GivenRows, place_order
-from cayleyklein.parts import distances, landmarks, ridge
+from cayleyklein.parts import distances, kernel, landmarks
 from cayleyklein.parts.distances import (
     ColumnDistance,
     NormalScores,
-    metric_distance,
     slope_weights,
 )
+from cayleyklein.parts.kernel import Spectrum, Tuning, fit_machine, metric_distance
 from cayleyklein.parts.places import TargetPlaces, count_rows, pool_rows
-from cayleyklein.parts.ridge import Spectrum, Tuning, fit_machine
 
 BALL = {K: CurvedMetric.euclidean(3, curvature=K) for K in (-1.0, -0.2, 0.0, 0.5, 4.0)}
 METRICS = {
@@ -43,14 +42,14 @@ def ball_rows(n, d, seed=0):
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 20.0])
 def test_kernels_are_positive_definite(name, gamma):
     X = ball_rows(80, 3)
-    gram = ridge.gram_of(metric_distance(METRICS[name])(X), gamma)
+    gram = kernel.gram_of(metric_distance(METRICS[name])(X), gamma)
     assert np.linalg.eigvalsh(gram).min() > 0
 
 
 def test_kernel_of_columns_is_positive_definite():
     X = ball_rows(80, 3)
     for weights in ([1.0, 1.0, 1.0], [0.0, 2.0, 0.5]):
-        gram = ridge.gram_of(ColumnDistance(np.array(weights))(X), 2.0)
+        gram = kernel.gram_of(ColumnDistance(np.array(weights))(X), 2.0)
         assert np.linalg.eigvalsh(gram).min() > 0
 
 
@@ -85,7 +84,7 @@ def test_chosen_tuning_is_the_best_of_leaving_points_out():
     found = fit_machine(metric_distance(BALL_PLANE), points_of(X, y))
 
     def loss(gamma, penalty):
-        unit = ridge.typical_distance(BALL_PLANE.pairwise(X))
+        unit = kernel.typical_distance(BALL_PLANE.pairwise(X))
         total, centred = 0.0, y - y.mean()
         gram = np.exp(-gamma / unit * BALL_PLANE.pairwise(X))
         for i in range(50):
@@ -94,7 +93,7 @@ def test_chosen_tuning_is_the_best_of_leaving_points_out():
             total += ((centred[i] - gram[i, rest] @ a) ** 2).sum()
         return total
 
-    tried = {(g, r): loss(g, r) for g in ridge.GAMMAS for r in ridge.RIDGES}
+    tried = {(g, r): loss(g, r) for g in kernel.GAMMAS for r in kernel.RIDGES}
     assert tuple(found.tuning) == min(tried, key=tried.get)
 
 
@@ -117,7 +116,7 @@ def test_rows_at_one_point_are_left_out_one_at_a_time():
 
 def test_many_points_choose_the_best_ridge_of_all():
     rng = np.random.default_rng(0)
-    n = ridge.GAMMA_PLACES + 50
+    n = kernel.GAMMA_PLACES + 50
     X = ball_rows(n, 2)
     y = np.sin(4 * X) + 0.3 * rng.normal(size=(n, 2))
     points = points_of(X, y, rng.uniform(0.5, 2.0, size=n))
@@ -128,7 +127,7 @@ def test_many_points_choose_the_best_ridge_of_all():
         penalty: centred.left_out_loss(
             spectrum.coefficients(penalty), spectrum.inverse_diagonal(penalty), penalty
         )
-        for penalty in ridge.RIDGES
+        for penalty in kernel.RIDGES
     }
     penalty = found.tuning.ridge
     assert penalty == min(losses, key=losses.get)
@@ -142,9 +141,9 @@ def test_slopes_are_derivatives():
     weights, h = np.array([1.0, 0.3, 2.0]), 1e-6
 
     def value(Q):
-        return ridge.gram_of(ColumnDistance(weights)(Q, X), 1.0) @ a
+        return kernel.gram_of(ColumnDistance(weights)(Q, X), 1.0) @ a
 
-    gram = ridge.gram_of(ColumnDistance(weights)(Q, X), 1.0)
+    gram = kernel.gram_of(ColumnDistance(weights)(Q, X), 1.0)
     found = slope_weights(weights, X, Q, gram, a)
     for j in range(3):
         step = h * np.eye(3)[j]
@@ -205,7 +204,7 @@ def test_sums_do_not_depend_on_blocks(monkeypatch):
     weights = np.random.default_rng(1).uniform(size=100)
     kernel = landmarks.LandmarkKernel(metric_distance(BALL_PLANE), 1.0, X[:10])
     whole = landmarks.row_sums(kernel, X, y, weights)
-    monkeypatch.setattr(ridge, "GRAM_ENTRIES", 70)
+    monkeypatch.setattr(landmarks, "GRAM_ENTRIES", 70)
     halves = np.split(X, [37]), np.split(y, [37]), np.split(weights, [37])
     parts = sum(landmarks.row_sums(kernel, *half) for half in zip(*halves, strict=True))
     np.testing.assert_allclose(whole, parts, rtol=1e-12, atol=1e-14)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cayleyklein.parts.ridge import Spectrum
+from cayleyklein.parts.kernel import Spectrum
 
 
 @pytest.fixture(params=["equal", "different"])

@@ -7,7 +7,7 @@ from scipy.special import log_softmax
 
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
-from cayleyklein.parts.ballots import NEIGHBORS
+from cayleyklein.parts.votes import NEIGHBORS
 from cayleyklein.prediction.answers import Classes, Numbers
 from cayleyklein.prediction.rehearsal import best_left_out
 

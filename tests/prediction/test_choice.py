@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine, make_classification, make_friedman1
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor, ProductMetric
 from cayleyklein.learning import samples
-from cayleyklein.prediction.choice import choose_candidate
+from cayleyklein.learning.choice import choose_candidate
 from cayleyklein.prediction.rehearsal import ClassTrials
 
 
@@ -47,7 +47,8 @@ def test_on_a_tie_the_simpler_model_wins(gain, chosen):
     right = np.ones((8, 400))
     better = loss - gain + 0.3 * rng.normal(size=400)
     scores = {"product": [np.array([better, right])], "plain": [np.array([loss, right])]}
-    assert choose_candidate(scores, [np.ones(400)], ClassTrials()).chosen == chosen
+    trials = ClassTrials()
+    assert choose_candidate(scores, [np.ones(400)], trials, trials.tried).chosen == chosen
 
 
 def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):

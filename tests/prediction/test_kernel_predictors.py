@@ -16,7 +16,7 @@ from cayleyklein import (
     CurvedMetric,
 )
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.prediction import folds
+from cayleyklein.learning import folds
 from cayleyklein.prediction.state import kernel_state, restore_kernel
 
 X, Y = load_iris(return_X_y=True)

@@ -9,7 +9,7 @@ from cayleyklein import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.parts import landmarks
-from cayleyklein.parts.distances import metric_distance
+from cayleyklein.parts.kernel import metric_distance
 
 X, Y = make_classification(1200, 6, n_informative=5, n_redundant=0, random_state=2)
 ROWS, LABELS = da.from_array(X[:900], chunks=(250, 6)), da.from_array(Y[:900], chunks=300)

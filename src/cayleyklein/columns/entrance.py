@@ -26,6 +26,7 @@ class TableInput(TakesTables):
     """How columns became numbers; None where X held numbers without gaps."""
     _encoding: TableEncoder | None = None  # how to encode any X
     _said: str = ""  # another name in messages
+    _given: Any  # the fitted rows, X and weights, by which gaps of queries are filled
     _few_levels = 4  # categories of a column that have a number each, see `TableEncoder`
 
     def _by_column(self, values: Floats) -> tuple[AnyArray, Floats]:

@@ -24,7 +24,7 @@ from scipy.special import log_ndtr
 
 from cayleyklein._typing import Floats
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.parts.ridge import Spectrum
+from cayleyklein.parts.kernel import Spectrum
 
 NOISES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
 LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from

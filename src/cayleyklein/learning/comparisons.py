@@ -17,8 +17,6 @@ from cayleyklein.learning import descent, learner
 from cayleyklein.learning.objectives.comparisons import ComparisonRecipe, Comparisons, compared_rows
 from cayleyklein.learning.rows import TrainingRows
 
-PAIRS_OF_A_KIND = 1500  # at most: each is compared with each of the other kind
-
 
 class TupleLearner(learner.MetricLearner):
     name: ClassVar[str]
@@ -33,13 +31,27 @@ class TupleLearner(learner.MetricLearner):
     }
 
     def __init__(
-        self, *, geometry: str = "elliptic", margin: float = 0.5, init: Any = "auto",
-        n_components: int | None = None, max_iter: int | str = "auto", preprocessor: Any = None,
-        random_state: Any = None, callback: Any = None, verbose: bool = False,
-    ) -> None:  # fmt: skip
-        self.geometry, self.margin, self.preprocessor = geometry, margin, preprocessor
-        self.init, self.n_components, self.max_iter = init, n_components, max_iter
-        self.random_state, self.callback, self.verbose = random_state, callback, verbose
+        self,
+        *,
+        geometry: str = "elliptic",
+        margin: float = 0.5,
+        init: Any = "auto",
+        n_components: int | None = None,
+        max_iter: int | str = "auto",
+        preprocessor: Any = None,
+        random_state: Any = None,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.geometry = geometry
+        self.margin = margin
+        self.preprocessor = preprocessor
+        self.init = init
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     def _rows_of(self, tuples: ArrayLike, name: str) -> ArrayLike:
         if self.preprocessor is None:
@@ -76,9 +88,11 @@ class TupleLearner(learner.MetricLearner):
 
     def _fit_compared(self, rows: TrainingRows, objective: Comparisons) -> None:
         recipe = ComparisonRecipe(
-            geometry=self.geometry, n_components=self.n_components, objective=objective,
+            geometry=self.geometry,
+            n_components=self.n_components,
+            objective=objective,
             **self._given("max_iter", "init"),
-        )  # fmt: skip
+        )
         start = self._start(rows, recipe)
         fit = descent.descend(rows, recipe, self._generator(), start, self._report())
         self._keep(rows.to_metric(fit.found), (fit,))
@@ -188,7 +202,7 @@ class CurvedPairs(TupleLearner):
             )
         rng = self._generator()
         near, far = (
-            np.sort(rng.choice(some, min(len(some), PAIRS_OF_A_KIND), replace=False))
+            np.sort(rng.choice(some, min(len(some), 1500), replace=False))
             for some in (similar, dissimilar)
         )
         rows, compared = compared_rows(

@@ -20,11 +20,6 @@ from cayleyklein.learning.rows import TrainingRows, draw_by_class
 from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import euclidean
 
-# Rows with a term in the loss of a pass, drawn for each. All rows stay targets and impostors. On
-# real sets fewer do as well; where most columns are noise, more help (docs/learning.md).
-FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
-# Rows, evenly spaced, whose distances to their nearest few have the median that is a unit.
-UNIT_ROWS, UNIT_NEIGHBORS = 2000, 3
 CURVATURES = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 1.0}  # at the start
 
 Objective = Callable[[Parameters, bool], Evaluation]  # with the gradient in K, if it bends
@@ -130,9 +125,12 @@ Fits = tuple[Fit, ...]
 
 
 def descend(
-    rows: TrainingRows, recipe: Recipe, rng: np.random.Generator,
-    start: Parameters | None = None, report: Report | None = None,
-) -> Fit:  # fmt: skip
+    rows: TrainingRows,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    start: Parameters | None = None,
+    report: Report | None = None,
+) -> Fit:
     """Learn one metric, from a given start or the recipe's own; `rng` draws the anchors."""
     if start is not None:
         found = start
@@ -158,15 +156,17 @@ def descend(
         return report(Progress(recipe.name, len(losses), n_iter, loss, n_active[loss], metric))
 
     for _ in range(recipe.n_passes):
-        anchors = np.arange(len(rows.X))
-        if len(anchors) > FEWEST_ANCHORS:
-            anchors = draw_by_class(rows.labels, n_anchors(rows.n_columns), 1, rng)
+        anchors = draw_by_class(rows.labels, n_anchors(rows.n_columns), 1, rng)
         objective = recipe.pose(rows, anchors, found)
         losses.append([])
         end = minimise(
-            value, pack(found, recipe), max_iter=recipe.max_iter, tol=recipe.tol,
-            floor=recipe.floor, callback=told,
-        )  # fmt: skip
+            value,
+            pack(found, recipe),
+            max_iter=recipe.max_iter,
+            tol=recipe.tol,
+            floor=recipe.floor,
+            callback=told,
+        )
         found = unpack(end.x, found, recipe)
         if end.stopped:
             break
@@ -174,10 +174,14 @@ def descend(
 
 
 def descend_parts(
-    rows: TrainingRows, parts: tuple[Recipe, ...], rng: np.random.Generator,
-    report: Report | None = None, before: Fits = (), n_passes: int | None = None,
+    rows: TrainingRows,
+    parts: tuple[Recipe, ...],
+    rng: np.random.Generator,
+    report: Report | None = None,
+    before: Fits = (),
+    n_passes: int | None = None,
     keep_all: bool = False,
-) -> Fits:  # fmt: skip
+) -> Fits:
     """Learn several metrics one after the other, or go on from the fits `before`.
 
     Once a callback has stopped one, the rest are left out, or with `keep_all` fitted in one step.
@@ -210,7 +214,12 @@ def unpack(x: Floats, like: Parameters, recipe: Recipe) -> Parameters:
 
 
 def n_anchors(r: int) -> int:
-    return max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * r)
+    """Return how many rows have a term in the loss of a pass, drawn for each.
+
+    All rows stay targets and impostors. On real sets fewer do as well; where most columns are
+    noise, more help (docs/learning.md).
+    """
+    return max(1000, 25 * r)
 
 
 def product_of(rows: TrainingRows, fits: Fits) -> ProductMetric:
@@ -269,9 +278,10 @@ def product_map(rows: TrainingRows, fits: Fits) -> Callable[[Floats], Floats]:
 
 
 def part_unit(rows: TrainingRows, found: Parameters) -> float:
+    """Return the median distance of at most 2,000 rows to their three nearest."""
     Z = _coordinates(rows.X, found)
-    some = Z[euclidean.even_rows(len(Z), UNIT_ROWS)]
-    k = min(UNIT_NEIGHBORS, len(Z) - 1)
+    some = Z[euclidean.even_rows(len(Z), 2000)]
+    k = min(3, len(Z) - 1)
     distances, _ = euclidean.nearest_rows(Z, some, k + 1)
     return float(np.median(distances[:, 1:])) or 1.0
 

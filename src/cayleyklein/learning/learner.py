@@ -24,16 +24,16 @@ from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, combined
 from cayleyklein.neighbors.dask_shards import Blocks
 
-SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covariance, in a fit
-# Shares of the elliptic part that are tried in a mixed metric, in units of each part.
-BALANCES = descent.MixingChoice((0.5, 0.25, 0.75, 0.1, 0.9), in_units=True)
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
 
 
 class MetricLearner(
-    _estimators.CallbackSupport, EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
+    _estimators.CallbackSupport,
+    EstimatorCard,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
     BaseEstimator,
-):  # fmt: skip
+):
     """Base of the learners: maps rows by the metric, and answers for pairs.
 
     Examples
@@ -69,7 +69,7 @@ class MetricLearner(
         "random_state": ["random_state"],
         "callback": [callable, None],
         "verbose": ["verbose", "boolean"],
-    }  # fmt: skip
+    }
 
     def transform(self, X: ArrayLike) -> AnyFloats:
         """Map rows to coordinates for methods that use Euclidean distances.
@@ -127,7 +127,8 @@ class MetricLearner(
                 f"Got n_components={self.n_components}, but X has only {d} columns."
             )
         r = min(n, d)
-        needed = 8.0 * (SOLVER_COPIES * min(self.n_components or r, r) * d + SQUARES * r * r)
+        # arrays of the size of a factor, and of a covariance
+        needed = 8.0 * (24 * min(self.n_components or r, r) * d + 3 * r * r)
         if needed > 1e9:
             advice = "Reduce the columns first, by PCA for example."
             checks.check_memory(needed, f"Learning a metric of {d:,} columns", advice)
@@ -220,20 +221,26 @@ class MetricLearner(
 
     def _given(self, *names: str) -> dict[str, Any]:
         """Return the parameters of a recipe that are not "auto"; a metric as init starts it."""
-        values = {name: getattr(self, name) for name in names}
-        if not isinstance(self.init, str):
-            values["init"] = "std"
-        return {name: value for name, value in values.items() if value != "auto"}
+        given = {}
+        for name in names:
+            value = getattr(self, name)
+            if name == "init" and not isinstance(value, str):
+                value = "std"
+            if value != "auto":
+                given[name] = value
+        return given
 
 
 class RowLearner(MetricLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "subsample": [
-            Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"auto"}), None,
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"auto"}),
+            None,
         ],
-    }  # fmt: skip
+    }
     _numeric: ClassVar[bool]
     _part_size: ClassVar[str] = "geometry"  # parameter that each part of a product has for itself
     alpha: float | str
@@ -340,7 +347,7 @@ class RowLearner(MetricLearner):
     def _mixing_choice(self) -> descent.MixingChoice:
         """Return what held-out rows choose between in a mixed metric."""
         if isinstance(self.alpha, str):
-            return BALANCES
+            return descent.MixingChoice((0.5, 0.25, 0.75, 0.1, 0.9), in_units=True)
         return descent.MixingChoice((float(self.alpha),), in_units=False)
 
 

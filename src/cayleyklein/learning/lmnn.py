@@ -16,11 +16,10 @@ from cayleyklein.metrics import CurvedMetric
 
 LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mixed")
 # Geometries and margins of the product's parts. A margin m at K = 1 is a margin of 1 at K = m².
-LABEL_PRODUCT = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
+LABEL_PRODUCT: tuple[tuple[str, float], ...] = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
 # Default margins: of d² in flat space, of d at |K| = 1 in curved space.
 MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
-# Evaluations of the loss in a pass, multiplications in a second, and seconds that are long.
-EVALUATIONS, RATE, LONG = 7, 2e10, 120
+RATE = 2e10  # multiplications in a second, to say beforehand that a fit takes minutes
 
 
 class CurvedLMNN(learner.RowLearner):
@@ -120,32 +119,60 @@ default="product"
     }
 
     def __init__(
-        self, *, geometry: str = "product", alpha: float | str = "auto", n_targets: int = 3,
-        n_impostors: int | None = 10, margin: float | str = "auto", push: float = 0.5,
-        init: Any = "auto", n_components: int | None = None,
-        max_iter: int | str = "auto", n_passes: int | str = "auto",
-        subsample: int | float | str | None = "auto", random_state: Any = None,
-        callback: Callable[[descent.Progress], bool | None] | None = None, verbose: bool = False,
-    ) -> None:  # fmt: skip
-        self.geometry, self.alpha, self.margin, self.push = geometry, alpha, margin, push
-        self.n_targets, self.n_impostors = n_targets, n_impostors
-        self.init, self.n_components = init, n_components
-        self.max_iter, self.n_passes, self.subsample = max_iter, n_passes, subsample
-        self.random_state, self.callback, self.verbose = random_state, callback, verbose
+        self,
+        *,
+        geometry: str = "product",
+        alpha: float | str = "auto",
+        n_targets: int = 3,
+        n_impostors: int | None = 10,
+        margin: float | str = "auto",
+        push: float = 0.5,
+        init: Any = "auto",
+        n_components: int | None = None,
+        max_iter: int | str = "auto",
+        n_passes: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: Any = None,
+        callback: Callable[[descent.Progress], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.geometry = geometry
+        self.alpha = alpha
+        self.margin = margin
+        self.push = push
+        self.n_targets = n_targets
+        self.n_impostors = n_impostors
+        self.init = init
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.n_passes = n_passes
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
-    _numeric, _part_size = False, "margin"
+    _numeric = False
+    _part_size = "margin"
 
     def _recipes(self) -> tuple[LargeMarginRecipe, ...]:
-        own = ("n_targets", "n_impostors", "n_components")
-        changes: dict[str, Any] = {name: getattr(self, name) for name in own}
-        changes |= self._given("margin", "max_iter", "n_passes", "init")
-        names = ("elliptic", "hyperbolic") if self.geometry == "mixed" else (self.geometry,)
-        product = self.geometry == "product"
-        parts = LABEL_PRODUCT if product else tuple((name, MARGINS[name]) for name in names)
-        return tuple(
-            LargeMarginRecipe(name, push=float(self.push), **{"margin": margin, **changes})
-            for name, margin in parts
-        )
+        margins = LABEL_PRODUCT
+        if self.geometry == "mixed":
+            margins = ("elliptic", MARGINS["elliptic"]), ("hyperbolic", MARGINS["hyperbolic"])
+        elif self.geometry != "product":
+            margins = ((self.geometry, MARGINS[self.geometry]),)
+        recipes = []
+        for geometry, margin in margins:
+            changes = {"margin": margin, **self._given("margin", "max_iter", "n_passes", "init")}
+            recipe = LargeMarginRecipe(
+                geometry,
+                push=float(self.push),
+                n_targets=self.n_targets,
+                n_impostors=self.n_impostors,
+                n_components=self.n_components,
+                **changes,
+            )
+            recipes.append(recipe)
+        return tuple(recipes)
 
     def _training_rows(self, given: GivenRows, size: Any, rng: np.random.Generator) -> TrainingRows:
         drawn = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
@@ -168,10 +195,11 @@ default="product"
     def _warn_if_long(self, rows: TrainingRows) -> None:
         n, d = rows.X.shape
         passes = 4 if isinstance(self.n_passes, str) else self.n_passes
-        steps = EVALUATIONS if isinstance(self.max_iter, str) else 1.2 * self.max_iter
+        # evaluations of the loss in a pass
+        steps = 7 if isinstance(self.max_iter, str) else 1.2 * self.max_iter
         parts = {"product": len(LABEL_PRODUCT), "mixed": 2}.get(self.geometry, 1)
         seconds = parts * passes * steps * n * min(n, descent.n_anchors(d)) * d / RATE
-        if seconds > LONG:
+        if seconds > 120:
             warn_caller(
                 f"Learning from {n:,} rows of {d:,} columns will take about "
                 f"{round(seconds / 60)} minutes. subsample=10000 learns from fewer, verbose=True "

@@ -106,19 +106,36 @@ class CurvedMLKR(learner.RowLearner):
     }
 
     def __init__(
-        self, *, geometry: str = "product", kernel: str = "window",
-        n_neighbors: int | str = "auto", spread: float | str = "auto", init: Any = "auto",
-        n_components: int | None = None, max_iter: int | str = "auto",
-        n_passes: int | str = "auto", subsample: int | float | str | None = "auto",
-        random_state: Any = None, callback: Callable[[descent.Progress], bool | None] | None = None,
+        self,
+        *,
+        geometry: str = "product",
+        kernel: str = "window",
+        n_neighbors: int | str = "auto",
+        spread: float | str = "auto",
+        init: Any = "auto",
+        n_components: int | None = None,
+        max_iter: int | str = "auto",
+        n_passes: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: Any = None,
+        callback: Callable[[descent.Progress], bool | None] | None = None,
         verbose: bool = False,
-    ) -> None:  # fmt: skip
-        self.geometry, self.kernel, self.spread = geometry, kernel, spread
-        self.n_neighbors, self.init, self.n_components = n_neighbors, init, n_components
-        self.max_iter, self.n_passes, self.subsample = max_iter, n_passes, subsample
-        self.random_state, self.callback, self.verbose = random_state, callback, verbose
+    ) -> None:
+        self.geometry = geometry
+        self.kernel = kernel
+        self.spread = spread
+        self.n_neighbors = n_neighbors
+        self.init = init
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.n_passes = n_passes
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
-    _numeric, _part_size = True, "spread"
+    _numeric = True
+    _part_size = "spread"
 
     def _recipes(self) -> tuple[KernelRecipe, ...]:
         changes = self._given("max_iter", "n_passes", "init", "n_neighbors", "spread")

@@ -17,13 +17,6 @@ from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import Metric
 
-UNLIKE_ROWS = 512  # of a block
-# Added to the scatter of like pairs, of columns of variance 1: the problem is unbounded where rows
-# of one class do not differ along a direction and others do.
-SCATTER_RIDGE = 1e-9
-# Added to squared distances: the root has no derivative at 0. Like pairs have a mean of 1/2.
-LEAST_SQUARE = 1e-12
-
 
 class MMC(learner.RowLearner):
     """Learn a flat metric that brings rows of one class together and keeps classes apart.
@@ -137,7 +130,9 @@ def spread_equally(rows: TrainingRows) -> TrainingRows:
         own = labels == label
         centred[own] -= np.average(X[own], axis=0, weights=weights[own])
     pulled = (weights * mass[labels])[:, None] * centred
-    like = 2 / (mass @ mass) * pulled.T @ centred + SCATTER_RIDGE * np.eye(X.shape[1])
+    # the problem is unbounded where rows of one class do not differ along a direction and others do
+    ridge = 1e-9 * np.eye(X.shape[1])  # of columns of variance 1
+    like = 2 / (mass @ mass) * pulled.T @ centred + ridge
     axes = eigh((X * weights[:, None]).T @ X, like)[1][:, ::-1].T
     return replace(rows, X=X @ axes.T, basis=axes)
 
@@ -162,10 +157,11 @@ def xing_loss(
     z = X @ factor.T
     total, pull = 0.0, np.zeros_like(z)
     sqnorm = np.einsum("ij,ij->i", z, z)
-    for start in range(0, len(z), UNLIKE_ROWS):
-        rows = slice(start, start + UNLIKE_ROWS)
+    step = 512
+    for start in range(0, len(z), step):
+        rows = slice(start, start + step)
         square = np.maximum(sqnorm[rows, None] + sqnorm - 2 * z[rows] @ z.T, 0.0)
-        root = np.sqrt(square + LEAST_SQUARE)
+        root = np.sqrt(square + 1e-12)  # which has a derivative at 0; like pairs have a mean of ½
         pair = np.outer(weights[rows], weights)
         pair[labels[rows, None] == labels] = 0.0
         total += float((pair * root).sum()) / 2

@@ -18,8 +18,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.metrics import CurvedMetric
 
-LARGEST_COLUMN = 1e151  # of a column's largest entry, whose smallest is the inverse
-
 
 @dataclass(frozen=True)
 class GivenRows:
@@ -36,10 +34,18 @@ class GivenRows:
 
     @classmethod
     def read(
-        cls, estimator: Any, X: Any, y: Any, sample_weight: Any, *, numeric: bool = False,
-        classes: AnyArray | None = None, least_rows: int = 1, block_rows: int = 0,
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        numeric: bool = False,
+        classes: AnyArray | None = None,
+        least_rows: int = 1,
+        block_rows: int = 0,
         reset: bool = True,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Check X, y and weights once, for all that a fit does with them.
 
         With `block_rows`, Dask rows stay in memory where they are, and blocks of fewer are joined.
@@ -149,12 +155,11 @@ class TrainingRows:
         # Units are powers of two, which change no digit: columns of 1e±150 need no special case.
         low, high = X.min(axis=0), X.max(axis=0)
         span = np.maximum(np.abs(low), np.abs(high))
-        extreme = (span > LARGEST_COLUMN) | ((span > 0) & (span < 1 / LARGEST_COLUMN))
+        extreme = (span > 1e151) | ((span > 0) & (span < 1e-151))
         if extreme.any():
             raise InvalidInputError(
-                f"The largest entries of {name} are beyond {LARGEST_COLUMN:g} or below "
-                f"{1 / LARGEST_COLUMN:g} in columns {list_indices(np.flatnonzero(extreme))}; "
-                f"rescale them."
+                f"The largest entries of {name} are beyond 1e+151 or below 1e-151 in columns "
+                f"{list_indices(np.flatnonzero(extreme))}; rescale them."
             )
         unit = np.exp2(np.floor(np.log2(np.where(span > 0, span, 1.0))))
         constant = high / unit - low / unit <= 4 * np.finfo(float).eps * (span / unit)
@@ -164,9 +169,13 @@ class TrainingRows:
         X = (X - mean) / deviation
         basis = principal_axes(X, len(X)) if turn and X.shape[1] > len(X) else None
         return cls(
-            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total, mean * unit,
-            deviation * unit, basis,
-        )  # fmt: skip
+            X if basis is None else X @ basis.T,
+            rows[:, 0].astype(np.int64),
+            total,
+            mean * unit,
+            deviation * unit,
+            basis,
+        )
 
     @classmethod
     def from_targets(cls, X: Floats, Y: Floats, weights: Floats) -> Self:

@@ -10,7 +10,6 @@ from cayleyklein.learning import descent
 from cayleyklein.learning.rows import TrainingRows
 
 FIRST_SAMPLE = 8000  # rows, where their columns are few
-LEAST_GROWTH = 1.5  # factor by which a sample must be able to grow to be worth another pass
 # Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last.
 FIRST_WORK, MOST_WORK = 4e9, 2e10
 TIE = 0.5  # standard errors of the gain under which the simpler model wins
@@ -54,14 +53,15 @@ def grow(
     """
     size = min(FIRST_SAMPLE, most_rows(rows.n_columns, FIRST_WORK))
     most = min(len(rows), most_rows(rows.n_columns, MOST_WORK))
-    size = size if most > LEAST_GROWTH * size else most
+    # less growth is not worth another pass
+    size = size if most > 1.5 * size else most
 
     some = rows.take(order[:size])
     fits = descent.descend_parts(some, recipes, rng, report)
     scores = judge(some, fits)
     loss = best_losses(scores, weights)[1]
     stages = [Stage(len(some), float(loss @ weights))]
-    while most > LEAST_GROWTH * size and not fits[-1].stopped:
+    while most > 1.5 * size and not fits[-1].stopped:
         size = min(2 * size, most)
         some = rows.take(order[:size])
         more = descent.descend_parts(some, recipes, rng, report, fits, n_passes=1)

@@ -12,11 +12,6 @@ from sklearn.covariance import ledoit_wolf
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import TrainingRows, principal_axes
 
-# Eigenvalue of a covariance, relative to the largest, below which it is shrunk to its mean.
-SINGULAR = 1e-6
-COLUMNS_PER_ROW = 2  # d/n above which a table counts as wide; below it weights did not help
-ROWS_PER_COMPONENT, FEWEST_COMPONENTS = 4, 10
-
 
 def starting_factor(name: str, rows: TrainingRows, n_components: int | None = None) -> Floats:
     """Return a factor of n_components rows, or all; constant columns have no part in it."""
@@ -82,8 +77,8 @@ def _covariance(rows: TrainingRows, centers: Floats | None = None) -> Floats:
     if not some.any():
         return np.eye(len(matrix))
     eigenvalues = np.linalg.eigvalsh(some)
-    if eigenvalues[0] <= SINGULAR * eigenvalues[-1]:
-        amount = max(float(ledoit_wolf(centred[:, varies], assume_centered=True)[1]), SINGULAR)
+    if eigenvalues[0] <= 1e-6 * eigenvalues[-1]:
+        amount = max(float(ledoit_wolf(centred[:, varies], assume_centered=True)[1]), 1e-6)
         some = (1 - amount) * some + amount * np.trace(some) / len(some) * np.eye(len(some))
     matrix[np.ix_(varies, varies)] = some
     constant = np.flatnonzero(~varies)  # which come last, with the least variance
@@ -106,13 +101,14 @@ def focus(init: str, rows: TrainingRows, *others: TrainingRows) -> tuple[Trainin
     are noise, and equal weights drown the others. So columns are weighted by what they tell of the
     classes, and the metric is learned on the leading principal components.
     """
-    wide = rows.basis is not None and len(rows.mean) > COLUMNS_PER_ROW * len(rows)
+    # of fewer columns over rows weights did not help
+    wide = rows.basis is not None and len(rows.mean) > 2 * len(rows)
     if not wide or init != "std" or rows.targets is not None:
         return rows, *others
     assert rows.basis is not None
     columns = rows.X @ rows.basis
     weights = column_weights(columns, rows)
-    most = max(FEWEST_COMPONENTS, len(rows) // ROWS_PER_COMPONENT)
+    most = max(10, len(rows) // 4)
     axes = principal_axes(columns * weights, most)
     map_ = (rows.basis * weights) @ axes.T
     with np.errstate(divide="ignore"):

@@ -27,14 +27,6 @@ from cayleyklein.geometry import distances, lifts, space
 # Rows and columns of a block: 1 MB, which stays in cache through several passes. A power of two
 # would put a column into one cache set, which slows its transpose fourfold.
 TILE_ROWS, TILE_COLUMNS = 128, 1000
-MODERATE = 1e-100  # coordinates from here to its inverse are squared as they are
-REFINE_ENTRIES = 2**18  # coordinates gathered at a time for pairs that are recomputed
-
-# A pair is recomputed where
-CANCELLATION = 1e-3  # ‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² is less,
-LIFT_ROUNDING = 1e-5  # or relative to the squared terms of v,
-UNDERFLOW = 1e-280  # or |K| chord²/4, whose terms may be denormal,
-NEAR_ANTIPODAL = 1e-3  # or cos²(√K d/2) of an elliptic pair
 
 ExactDistance = Callable[[Floats, Floats, distances.Outside], Floats]
 
@@ -145,13 +137,15 @@ class BlockKernel:
         # v is measured in 2/√|K|, or at K = 0 in its own size where its square may overflow
         size = float(max(max(side.v.max(), -side.v.min()) for side in sides))
         self.unit = 2 / math.sqrt(abs(K)) if K else size or 1.0
-        if K == 0 and MODERATE < size < 1 / MODERATE:
+        if K == 0 and 1e-100 < size < 1e100:
             self.unit = 1.0
         sides = [side.in_unit(self.unit) for side in sides]
         self.rows, self.columns = p, q = sides[0], sides[-1]
         sqnorms = [np.einsum("ij,ij->i", side.v, side.v) for side in sides]
-        self.thresholds = [  # square distances under the sum of two of these are recomputed
-            np.maximum(CANCELLATION * sqnorm, LIFT_ROUNDING * side.rounding**2)
+        # square distances under the sum of two of these are recomputed: ‖v_p - v_q‖² that are
+        # small beside ‖v_p‖² + ‖v_q‖², or beside the squared terms of v
+        self.thresholds = [
+            np.maximum(1e-3 * sqnorm, 1e-5 * side.rounding**2)
             for side, sqnorm in zip(sides, sqnorms, strict=True)
         ]
         # rows (v, ‖v‖², 1) and (-2w, 1, ‖w‖²), scaled, have the product ‖v - w‖²
@@ -167,17 +161,19 @@ class BlockKernel:
         if own:
             np.fill_diagonal(out, out.max())  # any value that is not recomputed
         K, inexact = self.K, None
+        underflow = 1e-280  # of |K| chord²/4, whose terms may be denormal
+        antipodal = 1 - 1e-3  # sin²(√K d/2) of an elliptic pair beyond which it is recomputed
         p_threshold, q_threshold = self.thresholds[0][i], self.thresholds[-1][j]
         p_scale, q_scale = self.rows.scale[i], self.columns.scale[j]
         highest = (p_threshold.max() + q_threshold.max()) * p_scale.max() * q_scale.max()
-        if out.min() < max(highest, UNDERFLOW):
+        if out.min() < max(highest, underflow):
             close = (p_threshold[:, None] + q_threshold) * p_scale[:, None] * q_scale
-            inexact = out < np.maximum(close, UNDERFLOW, out=close)
+            inexact = out < np.maximum(close, underflow, out=close)
             np.maximum(out, 0, out=out)  # negative by rounding; recomputed below
-        if K > 0 and out.max() > 1 - NEAR_ANTIPODAL:
-            antipodal = out > 1 - NEAR_ANTIPODAL
-            inexact = antipodal if inexact is None else inexact | antipodal
-            np.minimum(out, 1 - NEAR_ANTIPODAL, out=out)  # recomputed below
+        if K > 0 and out.max() > antipodal:
+            opposite = out > antipodal
+            inexact = opposite if inexact is None else inexact | opposite
+            np.minimum(out, antipodal, out=out)  # recomputed below
         lifts.distances_in_place(out, K, self.unit)
         inside_p, inside_q = self.rows.inside[i], self.columns.inside[j]
         if not (inside_p.all() and inside_q.all()):
@@ -195,7 +191,7 @@ class BlockKernel:
     def _refine(self, i: slice, j: slice, out: Floats, inexact: Bools) -> None:
         rows, columns = np.nonzero(inexact)
         x, y = self.rows.x[i], self.columns.x[j]
-        step = max(1, REFINE_ENTRIES // x.shape[1])
+        step = max(1, 2**18 // x.shape[1])  # coordinates gathered at a time
         for start in range(0, len(rows), step):
             row, column = rows[start : start + step], columns[start : start + step]
             out[row, column] = self.exact(x[row], y[column], self.outside)

@@ -23,8 +23,6 @@ from cayleyklein.metrics._base import MetricBase
 from cayleyklein.metrics._pairwise import LiftedSide, lift_sides
 from cayleyklein.metrics.curved import CurvedMetric
 
-HORIZON_RADIUS = 1e100  # ‖u‖ at which a point on the horizon w = 0, which is outside, is placed
-
 
 class FormMetric(frozen.Frozen, MetricBase):
     """The hyperbolic metric of any form S of signature (1, 0, d). Immutable.
@@ -170,7 +168,7 @@ class FormMetric(frozen.Frozen, MetricBase):
 
     def _seen(self, y: Floats, w: Floats) -> Floats:
         """Return y/(√-K w); points at the horizon, which are outside, are put far away."""
-        size = np.abs(y).max(axis=-1) / HORIZON_RADIUS
+        size = np.abs(y).max(axis=-1) / 1e100
         w = np.where(np.abs(w) > size, w, np.copysign(size, w))
         return np.asarray(y / (math.sqrt(-self.curvature) * w[..., None]))
 

@@ -22,21 +22,8 @@ from cayleyklein.neighbors.vantage import VantageSearch
 Algorithm = Literal["auto", "brute", "tree", "vantage"]
 ALGORITHMS = get_args(Algorithm)
 
-FEW_ROWS = 2000  # up to which ``auto`` takes brute force without a probe
-PROBE_ROWS, PROBE_QUERIES, PROBE_NEIGHBORS = 8192, 32, 11
-# share of distances to the nearest of few rows beyond which no tree pays: where one does, in flat,
-# clustered and bent sets of 2 to 50 dimensions, it is at most 0.72
-HOPELESS_ROWS, HOPELESS = 1024, 0.9
-# share of distances measured in such a sample under which ``auto`` prefers a tree to brute force;
-# with more than `NARROW` coordinates it counts times a power of their number over `NARROW`: on 45
-# sets of 3 to 92 coordinates a tree took about that over 0.3 of the time of brute force
-TREE_PAYS_BELOW, NARROW, WIDENING = 0.3, 16, 1.5
-# share of distances that a vantage point tree measures in such a sample under which it takes less
-# time than brute force, which has a matrix product for a hyperbolic metric but none for a sum
-VANTAGE_PAYS_BELOW = {"sum": 0.12, "hyperbolic": 0.03}
-# share of queries whose neighbours are not among the first candidates in Poincaré's ball, beyond
-# which the k-d tree is slower than the other two
-DISORDER = 0.2
+PROBE_QUERIES, PROBE_NEIGHBORS = 32, 11
+NARROW = 16  # coordinates
 
 
 def build_engine(
@@ -44,29 +31,36 @@ def build_engine(
 ) -> tuple[TreeSearch | VantageSearch | None, str]:
     """Return the engine of an algorithm, or None to bound all distances, and its name."""
     if algorithm == "auto":
-        algorithm = choose(space, rows) if len(rows.v) > FEW_ROWS else "brute"
+        algorithm = choose(space, rows) if len(rows.v) > 2000 else "brute"
     if algorithm == "brute":
         return None, algorithm
     return (TreeSearch if algorithm == "tree" else VantageSearch)(space, rows), algorithm
 
 
 def choose(space: ChordSpace, rows: ChordRows) -> Algorithm:
-    """Return the algorithm that takes the least time for many queries among many rows."""
-    some = rows.take(even_rows(len(rows.v), PROBE_ROWS))
+    """Return the algorithm that takes the least time for many queries among many rows.
+
+    A vantage point tree takes less time than brute force where it measures a smaller share of the
+    distances of a sample: 0.12 for sums of metrics, and 0.03 for hyperbolic metrics, for which
+    brute force has a matrix product.
+    """
+    some = rows.take(even_rows(len(rows.v), 8192))
     if len(space.terms) > 1:
-        pays = vantage_share(space, some) < VANTAGE_PAYS_BELOW["sum"]
-        return "vantage" if pays else "brute"
-    few = rows.take(even_rows(len(rows.v), HOPELESS_ROWS))
-    if tree_share(TreeSearch(space, few).coordinates(few), PROBE_QUERIES, 2) > HOPELESS:
+        return "vantage" if vantage_share(space, some) < 0.12 else "brute"
+    # where a k-d tree pays, in flat, clustered and bent sets of 2 to 50 dimensions, it measures at
+    # most 0.72 of the distances to the nearest of few rows
+    few = rows.take(even_rows(len(rows.v), 1024))
+    if tree_share(TreeSearch(space, few).coordinates(few), PROBE_QUERIES, 2) > 0.9:
         return "brute"
     tree = TreeSearch(space, some)
     share = tree_share(tree.coordinates(some), PROBE_QUERIES, PROBE_NEIGHBORS)
-    if share * max(1.0, rows.v.shape[1] / NARROW) ** WIDENING >= TREE_PAYS_BELOW:
+    # on 45 sets of 3 to 92 coordinates a tree took about this over 0.3 of the time of brute force
+    if share * max(1.0, rows.v.shape[1] / NARROW) ** 1.5 >= 0.3:
         return "brute"
-    if tree.ranks or disorder(tree, some) <= DISORDER:
+    # in Poincaré's ball it is slower where the first candidates leave more queries in doubt
+    if tree.ranks or disorder(tree, some) <= 0.2:
         return "tree"
-    pays = vantage_share(space, some) < VANTAGE_PAYS_BELOW["hyperbolic"]
-    return "vantage" if pays else "brute"
+    return "vantage" if vantage_share(space, some) < 0.03 else "brute"
 
 
 def disorder(tree: TreeSearch, rows: ChordRows) -> float:

@@ -158,9 +158,18 @@ class ChordBounds:
             left = with_rest(q, lengths, table.basis, off) / table.units[1]
             if np.abs(left).max() < 1 / SINGLE**2:
                 found.append(
-                    ProductRuler(left.astype(np.float32), table.y, table.bias, factor, own, blur,
-                                 self.term.weight, K, table.units[0] * table.units[1])
-                )  # fmt: skip
+                    ProductRuler(
+                        left.astype(np.float32),
+                        table.y,
+                        table.bias,
+                        factor,
+                        own,
+                        blur,
+                        self.term.weight,
+                        K,
+                        table.units[0] * table.units[1],
+                    )
+                )
         error = 2 * self.rounding
         bias = self.bias - error * np.abs(self.bias)
         bias -= (error * lengths.max() + by_y.max()) * self.lengths + lengths.max() * by_q

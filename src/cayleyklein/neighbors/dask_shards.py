@@ -22,7 +22,6 @@ from cayleyklein.neighbors.search import CHUNK, Finish, Kind, Ranked, RowIndex, 
 from cayleyklein.neighbors.space import EXTEND, refuse_outside
 
 LEAST_ROWS = 2**14  # of a shard: smaller chunks are joined, as each costs every query a little
-FAN_IN = 8  # answers of shards merged at a time
 
 
 class Blocks(NamedTuple):
@@ -107,9 +106,14 @@ class Shards:
         return self._table[1]
 
     def answer(
-        self, queries: Floats | Blocks | None, k: int, finish: Finish, table: Any,
-        kinds: tuple[Kind, ...], n_jobs: int | None,
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self,
+        queries: Floats | Blocks | None,
+        k: int,
+        finish: Finish,
+        table: Any,
+        kinds: tuple[Kind, ...],
+        n_jobs: int | None,
+    ) -> tuple[Any, ...]:
         """Answer as :meth:`RowIndex.answer` does, lazily unless the queries are in memory."""
         if not self.reachable:
             raise ClusterError(
@@ -129,7 +133,7 @@ class Shards:
                 for shard, index in enumerate(self.indexes)
             ]
             while len(found) > 1:
-                groups = [found[i : i + FAN_IN] for i in range(0, len(found), FAN_IN)]
+                groups = [found[at : at + 8] for at in range(0, len(found), 8)]
                 found = [task(merge, group, k) for group in groups]
             answers.append(task(finish, found[0], table, starts[at] if own else None))
         answered = Blocks(answers, blocks.lengths)

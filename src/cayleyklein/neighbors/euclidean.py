@@ -25,7 +25,6 @@ from cayleyklein.neighbors.space import (
 )
 
 IMPORTED_BY = os.getpid()
-FAR_MIDDLE = 100.0  # squared distance of the middle from 0, over the variance, to subtract it
 
 
 class TreeSearch:
@@ -89,12 +88,12 @@ class TreeSearch:
 
 
 def centred(v: Floats) -> tuple[Floats, Floats]:
-    """Return v from its middle where that is far from 0, and otherwise as it is."""
+    """Return v from its middle where that is ten deviations from 0, and otherwise as it is."""
     some = v if len(v) <= PLACED_ROWS else v[even_rows(len(v), PLACED_ROWS)]
     with np.errstate(over="ignore", invalid="ignore"):
         middle = some.mean(axis=0)
         size = middle @ middle
-        far = size > FAR_MIDDLE * (np.einsum("ij,ij->", some, some) / len(some) - size)
+        far = size > 100 * (np.einsum("ij,ij->", some, some) / len(some) - size)
     return (v - middle, middle) if far else (v, np.zeros_like(middle))
 
 

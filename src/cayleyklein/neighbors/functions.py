@@ -27,12 +27,6 @@ RowFunction = Callable[[Floats, Floats], float]
 Measured = TypeVar("Measured", float, Floats)
 
 ROUNDING = 1e-7  # of a distance, and of the largest in the sample, that a function may be off by
-CHECKED_ROWS = 20  # of which all pairs and triples are checked
-ROWS_WITHOUT_TREE = 4 * vantage.LEAF  # up to which a tree has too few levels to save calls
-FEW_QUERIES = 4  # by which "auto" sees what the tree spares
-# share of the rows measured for a query from which the tree takes longer than the calls it spares,
-# for a function as quick as a Euclidean distance
-HOPELESS_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -88,9 +82,12 @@ class FunctionIndex(RowIndex):
             )
         # what a distance may be off by, however short it is
         self.off = ROUNDING * self._largest_distance(check_triangles=algorithm != "brute")
-        if algorithm == "vantage" or (algorithm == "auto" and len(self) > ROWS_WITHOUT_TREE):
+        # a tree of fewer rows has too few levels to save calls
+        if algorithm == "vantage" or (algorithm == "auto" and len(self) > 4 * vantage.LEAF):
             self.tree = vantage.grow_tree(len(self), self._pair_bounds)
-        if algorithm == "auto" and self.tree and self._share_called() > HOPELESS_SHARE:
+        # from this share on it takes longer than the calls it spares, for a function as quick as a
+        # Euclidean distance
+        if algorithm == "auto" and self.tree and self._share_called() > 0.8:
             self.tree = None
         self.name = "brute" if self.tree is None else "vantage"
 
@@ -143,7 +140,7 @@ class FunctionIndex(RowIndex):
     def _share_called(self) -> float:
         """Return the share of the rows that the tree measures for a few of them."""
         # not row 0, the first vantage point: the tree knows the distances of all rows to it
-        some, before = even_rows(len(self), FEW_QUERIES + 1)[1:], self.measured
+        some, before = even_rows(len(self), 5)[1:], self.measured
         self.nearest(self.X[some], PROBE_NEIGHBORS, None)
         return (self.measured - before) / (len(some) * len(self))
 
@@ -157,7 +154,7 @@ class FunctionIndex(RowIndex):
 
         The error names the rows between which it is no metric.
         """
-        sample = even_rows(len(self), CHECKED_ROWS).tolist()
+        sample = even_rows(len(self), 20).tolist()
         table = np.array([[self.distance(self.X[p], row, p) for row in sample] for p in sample])
         names = [str(row + self.first_row) for row in sample]
         off = ROUNDING * float(table.max())

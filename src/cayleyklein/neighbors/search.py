@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from cayleyklein.neighbors.dask_shards import Blocks, Shards
 
 CHUNK = 4096  # queries at a time
-SPARE = 4  # candidates asked for beyond k, so that rounding seldom leaves a query in doubt
 BLOCK_ROWS, BLOCK_COLUMNS = 128, 16384  # of queries and fitted rows with bounds: 8 or 16 MB
 GROUP = 16  # rows of which the nearest is looked at for a first bound
 FIRST = (1, 4, 16)  # rows to be measured first, over k, until they bound the others
@@ -98,9 +97,14 @@ class RowIndex:
         raise NotImplementedError
 
     def answer(
-        self, queries: "Floats | Blocks | None", k: int, finish: Finish, table: Any,
-        kinds: tuple[Kind, ...], n_jobs: int | None,
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self,
+        queries: "Floats | Blocks | None",
+        k: int,
+        finish: Finish,
+        table: Any,
+        kinds: tuple[Kind, ...],
+        n_jobs: int | None,
+    ) -> tuple[Any, ...]:
         """Return arrays that `finish` makes of the k nearest rows of queries.
 
         The queries are the fitted rows when None, and none is then its own neighbour. Dask queries
@@ -154,7 +158,8 @@ class SearchIndex(RowIndex):
                 values[outside], rows[outside] = self._scanned(queries.take(outside), k, pool)
             wanted = k + (own is not None)
             for factor in engine.factors if engine else ():
-                width = factor * (wanted + SPARE)
+                # more than k, so that rounding seldom leaves a query in doubt
+                width = factor * (wanted + 4)
                 if not (engine and len(doubtful) and width < len(self)):
                     break
                 some = queries.take(doubtful)

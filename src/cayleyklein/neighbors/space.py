@@ -20,16 +20,12 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import lifts
-from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, ProductMetric, combined
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
-CLOSE = 1e-3  # length of v_p - v_q, relative to the terms of v, under which it loses digits
 SLACK = 1e-11  # relative error allowed to a measured distance
 FORM_ROUNDING = 1e3 * ROUND_OFF  # relative, of σ and forms of it, known to a hundred roundings
-OPPOSITE = 1 - 1e-3  # sin² of half an angle beyond which a chord says little about it
 FAINT, HUGE = 1e-280, 1e280  # squares outside this range may have under- or overflowed
-GATHERED = 2**16  # coordinates of pairs gathered at a time, 512 kB, which stay in cache
-GATHERED_PAIRS = 8  # and pairs, at the least
 PLACED_ROWS = 16384  # rows placed at a time, so that temporary arrays stay small
 JUST_INSIDE = 1 - 1e-4  # √-K‖z‖ to which a query outside a hyperbolic domain is pulled
 EXTEND = 'drop them, or rank their neighbours by outside="extend"'  # advice for such queries
@@ -82,10 +78,14 @@ class ChordSpace:
     """The coordinates of a metric: its terms side by side."""
 
     def __init__(self, metric: Metric) -> None:
-        found: list[Any] = [(m, w, m.curvature, [(seen_as(m), 1.0)]) for m, w in metric._active()]
+        found: list[tuple[Any, float, float, list[Any]]] = []
         if isinstance(metric, ProductMetric):
             parts = list(zip(metric.metrics, metric.units.tolist(), strict=True))
-            found = [(metric, 1.0, 0.0, parts)]
+            found.append((metric, 1.0, 0.0, parts))
+        else:
+            for part, weight in combined.terms_of(metric):
+                if weight:
+                    found.append((part, weight, part.curvature, [(seen_as(part), 1.0)]))
         self.terms, self.width = list[Term](), 0
         for term, weight, K, parts in found:
             start = self.width
@@ -122,7 +122,7 @@ class ChordSpace:
         self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints, pool: Pool = None
     ) -> Floats:
         """Return the distances (p,) of queries `which` (p,) to rows `columns` (p,)."""
-        step = max(GATHERED_PAIRS, GATHERED // self.width)
+        step = max(8, 2**16 // self.width)  # pairs at a time: 512 kB, which stay in cache
 
         def run(start: int) -> Floats:
             some = slice(start, start + step)
@@ -141,17 +141,20 @@ class ChordSpace:
             reach = queries.reach[which, i] + rows.reach[columns, i]
             with np.errstate(over="ignore", invalid="ignore"):
                 square = np.einsum("ij,ij->i", part, part)
-                exact = (square > np.maximum((CLOSE * reach) ** 2, FAINT)) & (square < HUGE)
+                # shorter ones, beside the terms of v, have lost digits
+                exact = (square > np.maximum((1e-3 * reach) ** 2, FAINT)) & (square < HUGE)
                 if term.K < 0:
                     square *= queries.scale[which, i] * rows.scale[columns, i]
                 distances = lifts.distance_from_sqchord(square, term.K)
             if term.K > 0:
-                exact &= term.K / 4 * square < OPPOSITE
+                # beyond, sin² of half the angle, a chord says little about it
+                exact &= term.K / 4 * square < 1 - 1e-3
             again = np.flatnonzero(~exact)
             p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
             differ = (p != q).any(axis=1)  # equal rows have equal v: they are at 0 already
             if differ.any():
-                distances[again[differ]] = term.metric._between(p[differ], q[differ], "inf")
+                exactly = term.metric.distance(p[differ], q[differ], outside="inf")
+                distances[again[differ]] = exactly
             total += term.weight * distances
         return total
 

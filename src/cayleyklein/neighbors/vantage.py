@@ -169,9 +169,17 @@ class VantageSearch:
         def run(start: int) -> tuple[Ints, Ints, Floats, int]:
             some = LoopRows(*(values[start : start + QUERIES] for values in asked))
             found: tuple[Ints, Ints, Floats, int] = search_tree(
-                some, self.points, self.terms, self.vantage, tree.near, tree.far,
-                tree.low, tree.high, k, radius,
-            )  # fmt: skip
+                some,
+                self.points,
+                self.terms,
+                self.vantage,
+                tree.near,
+                tree.far,
+                tree.low,
+                tree.high,
+                k,
+                radius,
+            )
             return found
 
         starts = range(0, len(queries.v), QUERIES)

@@ -1,7 +1,6 @@
-"""Distances for kernels: that of a metric, of weighted columns, and of their ranks."""
+"""Distances for kernels without a learned metric: of weighted columns, and of their ranks."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -10,22 +9,12 @@ from scipy.special import ndtri
 
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, Metric
+from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.euclidean import even_rows
-from cayleyklein.parts import ridge
+from cayleyklein.parts import kernel
 from cayleyklein.parts.places import TargetPlaces
 
 EXACT_PLACES = 1000  # places that weigh the columns
-SLOPE_START = (1.0, 0.3)  # γ and λ of the fits whose slopes weigh the columns
-SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100  # such fits, and the places at which slopes are taken
-MOST_SCORE = 3.0  # of a rank: how far a value is beyond it from the others says nothing
-PLAIN_ROWS = 100_000  # rows whose standard deviations are the units of columns for plain neighbours
-TAIL = 5.0  # standard deviations from the mean that a value of a heavy-tailed column reaches
-
-
-def metric_distance(metric: Metric) -> ridge.Distance:
-    """Return the distance of a metric; infinite for rows outside a hyperbolic domain."""
-    return partial(metric.pairwise, outside="inf")
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,8 @@ class NormalScores:
     """Columns as normal scores of their ranks, for heavy tails.
 
     A value with the share p of the fitted values below it, ties counted half, becomes Φ⁻¹(p), at
-    most `MOST_SCORE` either way. The map is monotone and does not depend on the columns' units.
+    most 3 either way: how far a value is beyond the others says nothing. The map is monotone and
+    does not depend on the columns' units.
     """
 
     values: tuple[Floats, ...]  # of each column, sorted and distinct
@@ -68,7 +58,7 @@ class NormalScores:
         scores = np.empty(X.shape)
         for j, (values, below) in enumerate(zip(self.values, self.below, strict=True)):
             reached = np.interp(X[:, j], values, below, left=0.0, right=1.0)
-            scores[:, j] = np.clip(ndtri(reached), -MOST_SCORE, MOST_SCORE)
+            scores[:, j] = np.clip(ndtri(reached), -3.0, 3.0)
         return scores
 
 
@@ -93,18 +83,18 @@ def rank_distance(rows: TargetPlaces) -> RankDistance:
 
 
 def has_heavy_tails(X: Floats) -> bool:
-    """Say whether a column has a value beyond `TAIL` standard deviations from its mean.
+    """Say whether a column has a value beyond five standard deviations from its mean.
 
     Ranks of other columns are much like the columns.
     """
     away = np.abs(X - X.mean(axis=0)).max(axis=0)
-    return bool((away > TAIL * X.std(axis=0)).any())
+    return bool((away > 5 * X.std(axis=0)).any())
 
 
 def standard_metric(given: GivenRows) -> CurvedMetric:
     """Return the Euclidean metric of columns in units of their standard deviations."""
     kept = np.flatnonzero(given.weights > 0)
-    some = given.take(kept[even_rows(len(kept), PLAIN_ROWS)])
+    some = given.take(kept[even_rows(len(kept), 100_000)])
     return CurvedMetric(factor=standard_weights(np.asarray(some.X), some.weights))
 
 
@@ -117,16 +107,16 @@ def standard_weights(X: Floats, weights: Floats) -> Floats:
 
 
 def weigh_columns(rows: TargetPlaces) -> ColumnDistance:
-    """Weigh columns by the slopes of fits to at most `EXACT_PLACES` rows."""
+    """Weigh columns by the slopes of two fits to at most `EXACT_PLACES` rows."""
     rows, _ = rows.take(even_rows(len(rows.X), EXACT_PLACES)).centred()
     weights = standard_weights(rows.X, rows.weights)
-    queries = even_rows(len(rows.X), SLOPE_QUERIES)
-    gamma, penalty = SLOPE_START
-    for _ in range(SLOPE_ROUNDS):
+    queries = even_rows(len(rows.X), 100)
+    gamma, penalty = 1.0, 0.3
+    for _ in range(2):
         distances = ColumnDistance(weights)(rows.X)
-        table = ridge.gram_of(distances, gamma / ridge.typical_distance(distances))
+        table = kernel.gram_of(distances, gamma / kernel.typical_distance(distances))
         some = table[queries]
-        coefficients = ridge.solved(table, rows, penalty)
+        coefficients = kernel.solved(table, rows, penalty)
         weights = slope_weights(weights, rows.X, rows.X[queries], some, coefficients)
     return ColumnDistance(weights)
 

@@ -21,18 +21,19 @@ from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.learning.rows import GivenRows, distinct_rows, draw_by_class
 from cayleyklein.learning.samples import TIE, gain_of
+from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.search import slices
-from cayleyklein.parts import ridge
+from cayleyklein.parts.kernel import (
+    GRAM_ENTRIES,
+    Distance,
+    KernelMachine,
+    KernelPart,
+    Tuning,
+    fit_machine,
+    gram_of,
+    typical_distance,
+)
 from cayleyklein.parts.places import TargetPlaces
-from cayleyklein.parts.ridge import Distance, KernelMachine, Tuning
-
-WORK = 2e11  # multiplications n m² that the sums of one machine may take: some seconds on two cores
-FEWEST_LANDMARKS, MOST_LANDMARKS = 500, 2000
-SHARES = (0.5, 1.0)  # of the landmarks that are tried: fewer, if as good, predict more quickly
-JITTER = 1e-12  # relative growth of the diagonal of A + λK: rounding may lose least eigenvalues
-SUMS_AT_A_TIME = 8  # sums of blocks that are added at a time on a cluster
-TRIAL_ROWS, TRIAL_LANDMARKS = 20_000, 500  # of the fits that choose between two γ
-NARROWER = 3.0  # factor of a sample's γ, tried too: with more rows, nearer ones can decide
 
 
 class ManyRows(NamedTuple):
@@ -60,10 +61,9 @@ class ManyRows(NamedTuple):
 
 
 def fit_by_landmarks(
-    distance: Distance,
+    part: KernelPart,
     rows: ManyRows,
-    gammas: tuple[float, ...],
-    ridges: tuple[float, ...],
+    metric: Metric | None,
     n_landmarks: int | None,
     rng: np.random.Generator,
 ) -> tuple[KernelMachine, Floats]:
@@ -72,19 +72,23 @@ def fit_by_landmarks(
     γ is the sample's or a narrower one, by a small trial, and λ is about the best of the trial.
     Without a number of landmarks there are as many as earn it.
     """
+    gammas, ridges = part.gammas, part.ridges
+    distance = part.distance(rows.sample, metric)
     tunings = [Tuning(gamma, penalty) for gamma in gammas for penalty in ridges]
     if len(tunings) > 1:
-        start = ridge.fit_machine(distance, rows.sample, None, gammas, ridges).tuning.gamma
-        tried = {start, NARROWER * start} if len(gammas) > 1 else {start}
+        start = fit_machine(distance, rows.sample, None, gammas, ridges).tuning.gamma
+        # a narrower one, too: with more rows, nearer ones can decide
+        tried = {start, 3 * start} if len(gammas) > 1 else {start}
         tunings = [Tuning(gamma, penalty) for gamma in sorted(tried) for penalty in ridges]
-        trial = rows._replace(rest=rows.pool.draw(TRIAL_ROWS, 1, rng))
-        some = drawn_landmarks(rows.rest, TRIAL_LANDMARKS, rng)
+        trial = rows._replace(rest=rows.pool.draw(20_000, 1, rng))
+        some = drawn_landmarks(rows.rest, 500, rng)
         fitted, _ = fit_landmarks(distance, *some, trial, tunings)
         gamma = fitted.tuning.gamma
         at = ridges.index(fitted.tuning.ridge)
         tunings = [Tuning(gamma, penalty) for penalty in ridges[max(0, at - 1) : at + 2]]
     n = int((rows.rest.weights > 0).sum())
-    most = min(int(np.clip(np.sqrt(WORK / n), FEWEST_LANDMARKS, MOST_LANDMARKS)), n // 2)
+    # the sums of a machine take n m² multiplications: some seconds on two cores
+    most = min(int(np.clip(np.sqrt(2e11 / n), 500, 2000)), n // 2)
     size = max(2, most if n_landmarks is None else min(n_landmarks, n))
     landmarks, numbers = drawn_landmarks(rows.rest, size, rng)
     return fit_landmarks(distance, landmarks, numbers, rows, tunings)
@@ -108,14 +112,14 @@ class LandmarkKernel(NamedTuple):
     landmarks: Floats
 
     def gram(self, X: Floats) -> Floats:
-        return ridge.gram_of(self.distance(X, self.landmarks), self.gamma)
+        return gram_of(self.distance(X, self.landmarks), self.gamma)
 
 
 def row_sums(kernel: LandmarkKernel, X: Floats, targets: Floats, weights: Floats) -> Floats:
     """Return A = KᵀWK and b = KᵀWy of rows with centred targets (n, t), beside each other."""
     m = len(kernel.landmarks)
     squares, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
-    for some in slices(len(X), max(1, ridge.GRAM_ENTRIES // m)):
+    for some in slices(len(X), max(1, GRAM_ENTRIES // m)):
         roots = np.sqrt(weights[some])[:, None]
         gram = kernel.gram(X[some])
         gram *= roots
@@ -134,7 +138,7 @@ def sum_blocks(kernel: LandmarkKernel, rows: GivenRows, targets: Floats) -> Floa
     parts = zip(rows.X.blocks, np.split(targets, cuts), np.split(weights, cuts), strict=True)
     found = [_distributed.task(row_sums, sent, *part) for part in parts]
     while len(found) > 1:
-        groups = [found[at : at + SUMS_AT_A_TIME] for at in range(0, len(found), SUMS_AT_A_TIME)]
+        groups = [found[at : at + 8] for at in range(0, len(found), 8)]
         found = [_distributed.task(sum, group) for group in groups]
     return cast(Floats, _distributed.compute(found[0], doing="adding up the rows")[0])
 
@@ -143,7 +147,7 @@ def solved_sums(gram: Floats, sums: Floats, penalty: float) -> Floats:
     """Return a (m, t) of (A + λK) a = b, of the first m landmarks; `gram` is K of these."""
     m, n = len(gram), len(sums)
     system = sums[:m, :m] + penalty * gram
-    system[np.diag_indices(m)] *= 1 + JITTER
+    system[np.diag_indices(m)] *= 1 + 1e-12  # rounding may lose least eigenvalues
     factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
     return np.asarray(linalg.cho_solve(factor, sums[:m, n:], check_finite=False))
 
@@ -160,7 +164,7 @@ def fit_landmarks(
     targets = rows.targets(rest.target)
     mean = rest.weights @ targets / rest.weights.sum()
     among = distance(landmarks)
-    unit = ridge.typical_distance(among)
+    unit = typical_distance(among)
     X = cast(Floats, held_out.X)
     truth = rows.targets(held_out.target) - mean
     shares = held_out.weights / held_out.weights.sum()
@@ -170,7 +174,7 @@ def fit_landmarks(
         sums = sum_blocks(kernel, rest, targets - mean)
         gram = np.exp(-kernel.gamma * among)
         held = kernel.gram(X)
-        for m in (round(share * len(landmarks)) for share in SHARES):
+        for m in (round(0.5 * len(landmarks)), len(landmarks)):  # fewer predict more quickly
             for tuning in (each for each in tunings if each.gamma == gamma):
                 a = solved_sums(gram[:m, :m], sums, tuning.ridge)
                 losses = ((held[:, :m] @ a - truth) ** 2).sum(axis=1)

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cayleyklein.parts import ridge
-from cayleyklein.parts.ballots import NEIGHBORS
+from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import Part
-from cayleyklein.parts.kernel import KernelPart, in_columns, in_metric, in_ranks
-from cayleyklein.parts.votes import VotesPart
+from cayleyklein.parts.kernel import KernelPart
+from cayleyklein.parts.votes import NEIGHBORS, VotesPart
 
 
 @dataclass(frozen=True)
@@ -24,22 +23,22 @@ class PartOptions:
         Threads of a search.
     """
 
-    gammas: tuple[float, ...] = ridge.GAMMAS
-    ridges: tuple[float, ...] = ridge.RIDGES
+    gammas: tuple[float, ...] = kernel.GAMMAS
+    ridges: tuple[float, ...] = kernel.RIDGES
     numbers: tuple[int, ...] = NEIGHBORS
     n_jobs: int | None = None
 
 
 def metric_kernel(options: PartOptions) -> Part:
-    return KernelPart("metric", True, in_metric, options.gammas, options.ridges)
+    return KernelPart("metric", None, options.gammas, options.ridges)
 
 
 def column_kernel(options: PartOptions) -> Part:
-    return KernelPart("columns", False, in_columns, options.gammas, options.ridges)
+    return KernelPart("columns", distances.weigh_columns, options.gammas, options.ridges)
 
 
 def rank_kernel(options: PartOptions) -> Part:
-    return KernelPart("ranks", False, in_ranks, options.gammas, options.ridges)
+    return KernelPart("ranks", distances.rank_distance, options.gammas, options.ridges)
 
 
 def metric_votes(options: PartOptions) -> Part:

@@ -14,8 +14,6 @@ from scipy.special import log_softmax, softmax
 
 from cayleyklein._typing import AnyArray, Floats
 
-STEEPNESS = 1.5  # weight of a machine of class labels, with scores of about ±1, before it is judged
-
 
 @dataclass(frozen=True)
 class Classes:
@@ -69,7 +67,7 @@ class Classes:
     def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
         """Return the weight of a part before held-out rows are asked."""
         if n_leading:
-            return STEEPNESS if leads else 0.0
+            return 1.5 if leads else 0.0  # of a machine with scores of about ±1
         return 1 / n_parts
 
     def truth(self, target: AnyArray) -> AnyArray:

@@ -5,20 +5,49 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._estimators import encode_classes, is_dask, restore_on_error
-from cayleyklein._typing import Floats
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import lmnn
 from cayleyklein.learning.descent import Progress
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
-from cayleyklein.parts import ballots
-from cayleyklein.prediction.estimator import LabelPredictor
+from cayleyklein.parts import votes
+from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
-from cayleyklein.prediction.neighbor_estimator import NeighborPredictor
+from cayleyklein.prediction.rehearsal import ClassTrials
+
+
+class LabelPredictor(Predicting, ClassifierMixin):
+    """Mixin of the classifiers."""
+
+    classes_: AnyArray
+    _numeric = False
+    _learner_kind = lmnn.CurvedLMNN
+    _trials = ClassTrials
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "geometry": [StrOptions({"auto", *lmnn.LABEL_GEOMETRIES})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def predict_log_proba(self, X: ArrayLike | None) -> Floats:
+        """Return the logarithm of the probabilities of rows X, see :meth:`predict_proba`."""
+        return cast(Floats, np.log(cast(Any, self).predict_proba(X)))
+
+    def predict(self, X: ArrayLike | None) -> AnyArray:
+        """Return the most probable class (m,) of rows X, see :meth:`predict_proba`."""
+        best = self._best(X)
+        names = self.classes_
+        if is_dask(best):
+            return cast(AnyArray, best.map_blocks(names.take, dtype=names.dtype))
+        return np.asarray(names[best])
+
+    def _best(self, X: Any) -> Any:
+        return cast(Any, self).predict_proba(X).argmax(axis=1)
 
 
 class CurvedKNeighborsClassifier(LabelPredictor, NeighborPredictor):
@@ -123,7 +152,7 @@ default="auto"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [StrOptions({"local", *ballots.VOTE_KINDS}), callable],
+        "weights": [StrOptions({"local", *votes.VOTE_KINDS}), callable],
     }
 
     def __init__(
@@ -133,7 +162,7 @@ default="auto"
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
         metric: Metric | None = None,
-        weights: ballots.Weights = "local",
+        weights: votes.Weights = "local",
         class_weight: dict[Any, float] | str | None = None,
         subsample: int | float | str | None = "auto",
         algorithm: algorithms.Algorithm = "auto",

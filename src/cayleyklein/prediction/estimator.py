@@ -1,32 +1,35 @@
-"""What all predictors share: reading rows, judging, and where their metric comes from."""
+"""What all predictors share, and what those by neighbours do: fit, grow, answer, explain."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _estimators
-from cayleyklein._distributed import in_memory
+from cayleyklein._distributed import RowBlocks, in_memory
+from cayleyklein._estimators import check_parameters, few_threads, restore_on_error
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import lmnn, mlkr
+from cayleyklein.learning.choice import MetricRequest, Obtained, obtain_metric
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import dask_shards, search
+from cayleyklein.neighbors.dask_shards import Shards
+from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
+from cayleyklein.neighbors.search import SearchIndex
+from cayleyklein.neighbors.space import refuse_outside
+from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
 from cayleyklein.prediction import rehearsal
-from cayleyklein.prediction.metric import MetricRequest
-
-LEARNING = ("subsample", "random_state", "callback", "verbose")  # parameters that the learner gets
-WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
+from cayleyklein.prediction.explain import Explanation, explain_votes
 
 
 class Predicting(entrance.TableInput, _estimators.CallbackSupport):
@@ -41,7 +44,10 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     verbose: bool
     n_features_in_: int
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: RowLearner._parameter_constraints[name] for name in LEARNING},
+        "subsample": RowLearner._parameter_constraints["subsample"],
+        "random_state": RowLearner._parameter_constraints["random_state"],
+        "callback": RowLearner._parameter_constraints["callback"],
+        "verbose": RowLearner._parameter_constraints["verbose"],
         "learner": [HasMethods(["fit"]), None],
         "metric": [CurvedMetric, FormMetric, MixedMetric, ProductMetric, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -49,7 +55,7 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     _given: GivenRows
     _numeric: ClassVar[bool]
     _learner_kind: ClassVar[type[RowLearner]]
-    _trials: ClassVar[rehearsal.Trials]
+    _trials: ClassVar[type[rehearsal.ClassTrials | rehearsal.NumberTrials]]
 
     def _read(
         self,
@@ -61,7 +67,7 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
         reset: bool = True,
     ) -> GivenRows:
         """Check the parameters, and the rows to fit; with `reset` False, more of them."""
-        _estimators.check_parameters(self)
+        check_parameters(self)
         self._check_where_the_metric_comes_from()
         given = GivenRows.read(
             self,
@@ -87,7 +93,8 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
             return
         source = "learner" if self.metric is None else "metric"
         advice = "give it to the learner instead" if source == "learner" else "drop it"
-        for name, default in WITHOUT_LEARNING.items():
+        unused = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
+        for name, default in unused.items():
             value = getattr(self, name)
             same = isinstance(value, str | int | np.bool_) and value == default
             if not (value is default or same):
@@ -135,55 +142,132 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
         return found[0] if single else found
 
 
-class LabelPredictor(Predicting, ClassifierMixin):
-    """Mixin of the classifiers."""
+class NeighborPredictor(Predicting, NeighborMethods):
+    """Base of the predictors by neighbours: places vote, and `kneighbors` finds rows."""
 
-    classes_: AnyArray
-    _numeric = False
-    _learner_kind = lmnn.CurvedLMNN
-    _trials = rehearsal.ClassTrials()
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "geometry": [StrOptions({"auto", *lmnn.LABEL_GEOMETRIES})],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
+    weights: Weights
+    metric_: Metric
+    _votes: FittedVotes
 
-    def predict_log_proba(self, X: ArrayLike | None) -> Floats:
-        """Return the logarithm of the probabilities of rows X, see :meth:`predict_proba`."""
-        return cast(Floats, np.log(cast(Any, self).predict_proba(X)))
+    @restore_on_error
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the metric from rows, which are then the neighbours of queries.
 
-    def predict(self, X: ArrayLike | None) -> AnyArray:
-        """Return the most probable class (m,) of rows X, see :meth:`predict_proba`."""
-        best = self._best(X)
-        names = self.classes_
-        if _estimators.is_dask(best):
-            return cast(AnyArray, best.map_blocks(names.take, dtype=names.dtype))
-        return np.asarray(names[best])
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+            Rows.
+        y : array-like or Dask collection of shape (n,), of numbers also (n, n_targets)
+            Labels of the classifier, numbers of the regressor.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Weights of the rows in the learner's loss, and of their votes. Only their ratios count.
+        """
+        return self._fit(self._read(X, y, sample_weight))
 
-    def _best(self, X: Any) -> Any:
-        return cast(Any, self).predict_proba(X).argmax(axis=1)
+    def _fit(self, given: GivenRows) -> Self:
+        learns = self._numeric and self.metric is None and self.learner is None
+        if learns and not isinstance(given.X, RowBlocks) and (given.X[0] == given.X).all():
+            obtained = Obtained(CurvedMetric.euclidean(given.n_columns))
+        else:
+            numbers = NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),)
+            request = self._metric_request(self.random_state, self.geometry)
+            obtained = obtain_metric(request, given, self._trials(numbers, self.weights))
+        self.learner_ = obtained.learner
+        self.selection_ = obtained.selection
+        self._take(given, cast(Metric, obtained.metric))
+        k: Any = self.n_neighbors
+        if k == "auto":
+            k = self.selection_.n_neighbors if self.selection_ else self._trials.usual_neighbors
+            k = max(1, min(k, self.n_samples_fit_ - 1))
+        self.n_neighbors_ = k
+        return self
+
+    def _take(self, given: GivenRows, metric: Metric) -> None:
+        """Index the rows, and keep what they are."""
+        n = len(given.target)
+        with few_threads(n, given.n_columns):
+            self._votes = fit_votes(
+                given, metric, self.weights, 1, algorithm=self.algorithm, n_jobs=self.n_jobs
+            )
+        self._given = replace(given, source=None, always=None)
+        self.metric_ = metric
+        self.n_samples_fit_ = n
+        self.algorithm_used_ = self._votes.index.name
+        if given.classes is not None:
+            self.classes_ = given.classes
+            self.class_prior_ = cast(LabelVotes, self._votes.table).prior
+
+    def _grow(self, X: Any, y: Any, sample_weight: Any, classes: AnyArray | None = None) -> Self:
+        """Add rows in memory, of known classes; the metric stays. The first call is a fit."""
+        refuse_growth(self, X)
+        if not hasattr(self, "metric_"):
+            return self._fit(self._read(X, y, sample_weight, classes=classes))
+        added = self._read(X, y, sample_weight, classes=classes, reset=False)
+        outputs = self._given.target.shape[1:]
+        if added.target.shape[1:] != outputs:
+            raise InvalidInputError(
+                f"y has shape {added.target.shape}, but expected {(len(added.target), *outputs)}, "
+                f"like the targets of the rows before."
+            )
+        refuse_outside(self.metric_.contains(added.X))
+        self._take(self._given.joined(added), self.metric_)
+        return self
+
+    def _answers(self, X: Any, best: bool = False) -> Any:
+        """Return class probabilities or mean targets (m, t), or the numbers of the best classes."""
+        k = search.number_of_neighbors(self, own=X is None)
+        queries = search.checked_queries(self, X)
+        if self.weights != self._votes.table.weights:  # set after the fit
+            check_parameters(self)
+            self._take(self._given, self.metric_)
+        votes = replace(self._votes, n_jobs=self.n_jobs)
+        return votes.answers(queries, k, best=best)
+
+    def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
+        """Explain predictions by the neighbours that voted and the columns in their distances.
+
+        Parameters
+        ----------
+        X : array-like of shape (d,) or (m, d)
+            One row gives an Explanation, several give a list of them.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from cayleyklein import CurvedKNeighborsClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = CurvedKNeighborsClassifier(random_state=0).fit(X[1:], y[1:])
+        >>> why = model.explain(X[0])
+        >>> int(why.prediction), bool((why.labels == 0).all()), bool(why.votes.sum().round(9) == 1)
+        (0, True, True)
+        """
+        self._rows_in_memory()
+
+        def explain(queries: Floats) -> list[Explanation]:
+            return explain_votes(
+                self._votes,
+                queries,
+                search.number_of_neighbors(self),
+                self._by_column,
+                encoded=self.encoder_ is not None,
+                classes=None if self._numeric else cast(Any, self).classes_,
+                single_target=self._given.target.ndim == 1,
+            )
+
+        return self._one_or_more(X, explain)
+
+    @property
+    def _searcher(self) -> SearchIndex | Shards:  # type: ignore[override]
+        return self._votes.index
+
+    def _row_index(self) -> SearchIndex | Shards:
+        check_is_fitted(self, "metric_")
+        return self._votes.row_index
 
 
-class NumberPredictor(Predicting, RegressorMixin):
-    """Mixin of the regressors."""
-
-    _numeric = True
-    _learner_kind = mlkr.CurvedMLKR
-    _trials = rehearsal.NumberTrials()
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "geometry": [StrOptions({"auto", *mlkr.NUMBER_GEOMETRIES})],
-    }
-
-    def _shaped(self, found: Any) -> Any:
-        """Return numbers (m, t) in the shape of the targets."""
-        return found[:, 0] if self._given.target.ndim == 1 else found
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-def with_class_weights(given: GivenRows, class_weight: Any) -> GivenRows:
+def with_class_weights(given: GivenRows, class_weight: dict[Any, float] | str | None) -> GivenRows:
     """Multiply the weights of rows by those of their classes: a dict, "balanced", or None.
 
     "balanced" gives each class the same total weight. Classes that a dict lacks have the weight 1.

@@ -8,13 +8,8 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.neighbors.search import SearchIndex
-from cayleyklein.parts.ballots import candidates_of
-from cayleyklein.parts.votes import FittedVotes
+from cayleyklein.parts.votes import FittedVotes, candidates_of
 from cayleyklein.prediction.sums import Sum
-
-PRINTED_ROWS, PRINTED_COLUMNS = 10, 5  # voters and columns that are printed
-PRINTED_EFFECTS = 5  # rows and columns of a kernel explanation that are printed, each way
-ROWS_AT_ONCE = 4096  # predicted together for the shares of columns
 
 # values (…, d), one for each number of a row, → names of the columns of X, and their sums
 ByColumn = Callable[[Floats], tuple[AnyArray, Floats]]
@@ -72,26 +67,27 @@ class Explanation:
     def __repr__(self) -> str:
         shares = (f"{c} {p:.2f}" for c, p in zip(self.classes, self.probabilities, strict=True))
         lines, what = [f"{self.prediction} ({', '.join(shares)})"], "class"
-        labels = [str(label) for label in self.labels[:PRINTED_ROWS]]
+        printed = 10  # voters
+        labels = [str(label) for label in self.labels[:printed]]
         if not len(self.classes):
             first, *labels = (
                 ", ".join(f"{number:.6g}" for number in np.ravel(found))
-                for found in (self.prediction, *self.labels[:PRINTED_ROWS])
+                for found in (self.prediction, *self.labels[:printed])
             )
             lines, what = [first], "value"
         width = max(5, *map(len, labels))
         lines.append(f"  vote  {what:{width}}  row  distance  columns")
         closer = False
         for at in range(len(labels)):
-            largest = np.argsort(-np.abs(self.columns[at]), kind="stable")[:PRINTED_COLUMNS]
+            largest = np.argsort(-np.abs(self.columns[at]), kind="stable")[:5]
             closer |= bool((self.columns[at, largest] <= -0.005).any())  # printed as -0.01 or less
             made = ", ".join(f"{self.names[j]} {self.columns[at, j]:.2f}" for j in largest)
             lines.append(
                 f"  {self.votes[at]:.2f}  {labels[at]:{width}}  {self.rows[at]:3}  "
                 f"{self.distances[at]:8.4g}  {made}"
             )
-        if len(self.rows) > PRINTED_ROWS:
-            lines.append(f"  and {len(self.rows) - PRINTED_ROWS} more voters")
+        if len(self.rows) > printed:
+            lines.append(f"  and {len(self.rows) - printed} more voters")
         if closer:
             lines.append("  (a column with a negative share brings the two rows closer)")
         return "\n".join(lines)
@@ -153,11 +149,11 @@ class KernelExplanation:
         sure = "" if self.probabilities is None else f" ({self.probabilities.max():.2f})"
         lines = [f"{self.prediction}{sure}; effects on {self.unit}"]
         lines.append("  parts    " + ", ".join(f"{n} {v:+.2f}" for n, v in self.parts.items()))
-        largest = np.argsort(-np.abs(self.columns), kind="stable")[:PRINTED_EFFECTS]
+        largest = np.argsort(-np.abs(self.columns), kind="stable")[:5]
         told = (f"{self.names[j]} {self.columns[j]:+.2f}" for j in largest)
         lines.append("  columns  " + ", ".join(told))
         for word, sign in (("for", 1), ("against", -1)):
-            some = np.flatnonzero(sign * self.effects > 0)[:PRINTED_EFFECTS]
+            some = np.flatnonzero(sign * self.effects > 0)[:5]
             told = (f"row {self.rows[i]} ({self.labels[i]!s}) {self.effects[i]:+.2f}" for i in some)
             lines.append(f"  {word:7}  " + (", ".join(told) or "no row"))
         return "\n".join(lines)
@@ -290,7 +286,8 @@ def shares_of_columns(found: Sum, rows: Floats, by_column: ByColumn) -> Floats:
     others = np.roll(rows, len(rows) // 2, axis=0)
     groups = by_column(np.eye(rows.shape[1]))[1].T > 0  # columns of X, d
     changes: list[float] = []
-    for some in np.array_split(groups, -(-len(rows) * len(groups) // ROWS_AT_ONCE)):
+    # about 4,096 rows are predicted together
+    for some in np.array_split(groups, -(-len(rows) * len(groups) // 4096)):
         changed = np.where(some[:, None], others, rows).reshape(-1, rows.shape[1])
         away = found.total(changed).reshape(len(some), *said.shape) - said
         changes.extend((away**2).mean(axis=(1, 2)))

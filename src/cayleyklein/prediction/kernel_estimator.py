@@ -19,24 +19,21 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import refuse_huge
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import folds
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import euclidean, search
-from cayleyklein.parts import distances, ridge
-from cayleyklein.parts.ballots import NEIGHBORS
+from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import Part, Queries
 from cayleyklein.parts.places import Places, count_rows
 from cayleyklein.parts.registry import PARTS, PartOptions
-from cayleyklein.parts.votes import FittedVotes
-from cayleyklein.prediction import folds, sums
+from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
+from cayleyklein.prediction import sums
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import shares_of_columns
 
-# Fitted rows, evenly spaced, whose values stand for any other value of a column, and those that
-# say what columns count.
-REFERENCE_ROWS, WEIGHING_ROWS = 16, 64
 USUAL_PARTS = ("metric", "columns", "neighbors", "plain")
 
 
@@ -138,7 +135,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             metric=self._metric_request(
                 seed, "product" if self.geometry == "auto" else self.geometry
             ),
-            trials=self._trials,
+            trials=self._trials(),
             n_landmarks=None if isinstance(self.n_landmarks, str) else self.n_landmarks,
             seed=seed,
         )
@@ -154,8 +151,8 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
 
     def _make_parts(self, names: tuple[str, ...]) -> list[Part]:
         options = PartOptions(
-            gammas=ridge.GAMMAS if self.gamma is None else (float(self.gamma),),
-            ridges=ridge.RIDGES if self.ridge is None else (float(self.ridge),),
+            gammas=kernel.GAMMAS if self.gamma is None else (float(self.gamma),),
+            ridges=kernel.RIDGES if self.ridge is None else (float(self.ridge),),
             numbers=NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
             n_jobs=self.n_jobs,
         )
@@ -182,8 +179,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             if isinstance(part, FittedVotes)
         }
         kept = np.flatnonzero(given.weights > 0)
-        self._reference = some_rows(given, kept, REFERENCE_ROWS)
-        self._weighing = some_rows(given, kept, WEIGHING_ROWS)
+        # their values stand for any other value of a column
+        self._reference = some_rows(given, kept, 16)
+        # they say what columns count
+        self._weighing = some_rows(given, kept, 64)
 
     def _checked(self, X: Any) -> Queries:
         check_is_fitted(self, "part_weights_")

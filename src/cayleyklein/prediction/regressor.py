@@ -5,23 +5,44 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_real, expect
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import mlkr
 from cayleyklein.learning.descent import Progress
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
-from cayleyklein.parts import ballots
+from cayleyklein.parts import votes
 from cayleyklein.prediction.answers import Numbers
-from cayleyklein.prediction.estimator import NumberPredictor
+from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
-from cayleyklein.prediction.neighbor_estimator import NeighborPredictor
+from cayleyklein.prediction.rehearsal import NumberTrials
 from cayleyklein.prediction.sums import HeldOut
+
+
+class NumberPredictor(Predicting, RegressorMixin):
+    """Mixin of the regressors."""
+
+    _numeric = True
+    _learner_kind = mlkr.CurvedMLKR
+    _trials = NumberTrials
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "geometry": [StrOptions({"auto", *mlkr.NUMBER_GEOMETRIES})],
+    }
+
+    def _shaped(self, found: Any) -> Any:
+        """Return numbers (m, t) in the shape of the targets."""
+        return found[:, 0] if self._given.target.ndim == 1 else found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
@@ -110,7 +131,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [StrOptions(set(ballots.VOTE_KINDS)), callable],
+        "weights": [StrOptions(set(votes.VOTE_KINDS)), callable],
     }
 
     def __init__(
@@ -120,7 +141,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
         metric: Metric | None = None,
-        weights: ballots.Weights = "linear",
+        weights: votes.Weights = "linear",
         subsample: int | float | str | None = "auto",
         algorithm: algorithms.Algorithm = "auto",
         outside: estimator.OutsideQueries = "extend",

@@ -1,21 +1,30 @@
 """What votes say of held-out rows, for each number of neighbours, and how good that is.
 
-Held-out rows choose between metrics by this, see `choice`. Rows are `TrainingRows`, as learning has
-them: standardised, and distinct within a class.
+Held-out rows choose between metrics by this, see `learning/choice.py`. Rows are `TrainingRows`, as
+learning has them: standardised, and distinct within a class.
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from cayleyklein._typing import Floats, Ints
+from cayleyklein._typing import Floats
+from cayleyklein.learning.choice import Trials
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import Ranked, SearchIndex
-from cayleyklein.parts.ballots import (
+from cayleyklein.parts.places import (
+    NEAR,
+    LeftOut,
+    LocalScales,
+    Places,
+    fifth_nearest,
+    floored_scales,
+)
+from cayleyklein.parts.votes import (
     LABEL_NEIGHBORS,
     NEIGHBORS,
     NUMBER_NEIGHBORS,
@@ -26,15 +35,16 @@ from cayleyklein.parts.ballots import (
     few_neighbors,
     nearest_of,
 )
-from cayleyklein.parts.places import LeftOut, Places
-from cayleyklein.parts.scales import NEAR, LocalScales, fifth_nearest, floored_scales
-
-LEFT_OUT_ROWS = 2000  # rows, each left out in turn, that choose the number of neighbours
 
 
 @dataclass(frozen=True)
-class AskedVotes:
-    """The numbers of neighbours and the kind of votes that an estimator was asked for."""
+class ClassTrials(Trials):
+    """Judge probabilities (n_numbers, m, C) of held-out rows by their log loss."""
+
+    few_passes = 2
+    learns_from_few = True
+    tried = NEIGHBORS
+    usual_neighbors: ClassVar[int] = LABEL_NEIGHBORS  # where held-out rows were not asked
 
     numbers: tuple[int, ...] = NEIGHBORS
     weights: Weights = "local"
@@ -43,18 +53,23 @@ class AskedVotes:
     def are_local(self) -> bool:
         return isinstance(self.weights, str) and self.weights == "local"
 
-    def by_distance(
+    def default_neighbors(self, n: int) -> int:
+        return few_neighbors(n, numeric=False)
+
+    def single_neighbors(self, rows: TrainingRows, fits: Any) -> int:
+        return LABEL_NEIGHBORS
+
+    def predict(self, train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats) -> Floats:
+        """Return class probabilities (n_tried, m, C) by locally scaled votes."""
+        first, _ = train.points
+        scales = LocalScales.euclidean(Z[first])
+        distances, rows = nearest_rows(Z[first], Q, min(len(first), 2 * max(self.tried) + 1))
+        found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
+        return class_shares(train, held_out, found, scales, "local", self.tried)
+
+    def predict_by_distance(
         self, train: TrainingRows, held_out: TrainingRows, table: Floats, among: Floats | None
     ) -> Floats:
-        """Return class probabilities (n_numbers, m, C) from distances of rows to places.
-
-        Parameters
-        ----------
-        table : ndarray of shape (m, p)
-            Distances of the held-out rows to the places of the training rows.
-        among : ndarray of shape (p, s), or None
-            Distances of these places to some of them, which give the scales of local votes.
-        """
         most = min(table.shape[1], candidates_of(self.weights, max(self.numbers)))
         rows = np.argsort(table, axis=1, kind="stable")[:, :most]
         distances = np.take_along_axis(table, rows, axis=1)
@@ -63,57 +78,8 @@ class AskedVotes:
             nearest = np.sort(among, axis=1)[:, : NEAR + 1]
             itself = np.isin(np.arange(len(among)), even_rows(len(among), among.shape[1]))
             scales = LocalScales(floored_scales(fifth_nearest(nearest, itself)))
-        return self.probabilities(train, held_out, distances, rows, scales)
-
-    def probabilities(
-        self,
-        train: TrainingRows,
-        held_out: TrainingRows,
-        distances: Floats,
-        rows: Ints,
-        scales: LocalScales | None,
-    ) -> Floats:
-        """Return class probabilities (n_numbers, m, C) from the nearest places of held-out rows."""
-        n_classes = int(max(train.labels.max(), held_out.labels.max())) + 1
-        votes = LabelVotes(
-            Places(*train.points), train.labels, train.weights, n_classes, self.weights, scales
-        )
-        unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=n_classes)
-        prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
         found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
-        answers = []
-        for number in self.numbers:
-            k = max(1, min(number, distances.shape[1] - 1))
-            near = nearest_of(found, candidates_of(self.weights, k))
-            answers.append(votes.answers(near, k, prior=prior))
-        return np.array(answers)
-
-
-@dataclass(frozen=True)
-class ClassTrials:
-    """Judge probabilities (n_numbers, m, C) of held-out rows by their log loss."""
-
-    few_passes = 2  # of fits that only serve the choice
-    learns_from_few = True  # where rows are too few for a comparison with plain neighbours
-    usual_neighbors = LABEL_NEIGHBORS  # where held-out rows were not asked
-
-    def default_neighbors(self, n: int) -> int:
-        """Return the number of neighbours where n rows are too few to hold some out."""
-        return few_neighbors(n, numeric=False)
-
-    def single_neighbors(self, rows: TrainingRows, fits: Any) -> int:
-        """Return the number of neighbours for one geometry, learned from all rows."""
-        return LABEL_NEIGHBORS
-
-    def predict(self, train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats) -> Floats:
-        """Return class probabilities (n_numbers, m, C) by locally scaled votes.
-
-        Z and Q are coordinates of the rows in which distances are Euclidean.
-        """
-        first, _ = train.points
-        scales = LocalScales.euclidean(Z[first])
-        distances, rows = nearest_rows(Z[first], Q, min(len(first), 2 * max(NEIGHBORS) + 1))
-        return AskedVotes().probabilities(train, held_out, distances, rows, scales)
+        return class_shares(train, held_out, found, scales, self.weights, self.numbers)
 
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
         """Return −log p(true class) and correctness (2, n_numbers, m)."""
@@ -126,12 +92,16 @@ class ClassTrials:
 
 
 @dataclass(frozen=True)
-class NumberTrials:
+class NumberTrials(Trials):
     """Judge predicted targets (n_numbers, m, t) of held-out rows by their squared error."""
 
     few_passes = 1
     learns_from_few = False
-    usual_neighbors = NUMBER_NEIGHBORS
+    tried = NEIGHBORS
+    usual_neighbors: ClassVar[int] = NUMBER_NEIGHBORS
+
+    numbers: tuple[int, ...] = NEIGHBORS
+    weights: Weights = "linear"
 
     def default_neighbors(self, n: int) -> int:
         return few_neighbors(n, numeric=True)
@@ -140,8 +110,8 @@ class NumberTrials:
         return best_left_out(rows, fits[0].found)
 
     def predict(self, train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats) -> Floats:
-        """Return mean targets (n_numbers, m, t) with linear weights."""
-        distances, rows = nearest_rows(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
+        """Return mean targets (n_tried, m, t) with linear weights."""
+        distances, rows = nearest_rows(Z, Q, min(len(Z), max(self.tried) + 1))
         return means_by_number(train, Ranked(distances, rows, np.ones(len(rows), dtype=bool)))
 
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
@@ -154,7 +124,27 @@ class NumberTrials:
         return {"R²": 1 - float(means[0])}
 
 
-Trials = ClassTrials | NumberTrials
+def class_shares(
+    train: TrainingRows,
+    held_out: TrainingRows,
+    found: Ranked,
+    scales: LocalScales | None,
+    weights: Weights,
+    numbers: tuple[int, ...],
+) -> Floats:
+    """Return class probabilities (n_numbers, m, C) from the nearest places of held-out rows."""
+    n_classes = int(max(train.labels.max(), held_out.labels.max())) + 1
+    votes = LabelVotes(
+        Places(*train.points), train.labels, train.weights, n_classes, weights, scales
+    )
+    unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=n_classes)
+    prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
+    answers = []
+    for number in numbers:
+        k = max(1, min(number, found.rows.shape[1] - 1))
+        near = nearest_of(found, candidates_of(weights, k))
+        answers.append(votes.answers(near, k, prior=prior))
+    return np.array(answers)
 
 
 def means_by_number(rows: TrainingRows, found: Ranked) -> Floats:
@@ -170,7 +160,7 @@ def best_left_out(rows: TrainingRows, found: Parameters) -> int:
     """Return the number of neighbours that predicts rows best, each left out in turn."""
     factor, center, K = found
     index = SearchIndex(rows.X, CurvedMetric(factor=factor, center=center, curvature=K))
-    some = even_rows(len(rows), LEFT_OUT_ROWS)
+    some = even_rows(len(rows), 2000)
     nearest = index.nearest(rows.X[some], max(NEIGHBORS) + 2, None)
     left_out = LeftOut(some, some, np.ones(len(some), dtype=bool))
     nearest = left_out.drop_from(nearest, nearest.rows.shape[1] - 1)

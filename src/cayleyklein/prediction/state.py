@@ -6,18 +6,18 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.choice import Obtained
 from cayleyklein.learning.rows import GivenRows
+from cayleyklein.learning.selection import Selection
 from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
-from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance, metric_distance
+from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance
+from cayleyklein.parts.kernel import Distance, KernelMachine, Tuning, metric_distance
 from cayleyklein.parts.registry import PARTS, PartOptions
-from cayleyklein.parts.ridge import Distance, KernelMachine, Tuning
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
-from cayleyklein.prediction.metric import Obtained
-from cayleyklein.prediction.selection import Selection
 from cayleyklein.prediction.sums import Sum, SumFit
 
 ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")

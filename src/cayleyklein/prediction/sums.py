@@ -14,8 +14,10 @@ from typing import Any, cast
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein.learning import samples
+from cayleyklein.learning import folds, samples
+from cayleyklein.learning.choice import MetricRequest, Obtained, Trials, obtain_metric
 from cayleyklein.learning.rows import GivenRows, draw_by_class
+from cayleyklein.learning.selection import Selection, Trial
 from cayleyklein.parts.base import (
     FitRows,
     FittedPart,
@@ -25,19 +27,10 @@ from cayleyklein.parts.base import (
     mapped_rows,
 )
 from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
-from cayleyklein.parts.kernel import KernelPart
-from cayleyklein.parts.landmarks import ManyRows
-from cayleyklein.parts.places import count_rows, pool_rows
-from cayleyklein.parts.ridge import KernelMachine
-from cayleyklein.prediction import folds
+from cayleyklein.parts.kernel import KernelMachine, KernelPart
+from cayleyklein.parts.landmarks import ManyRows, fit_by_landmarks
+from cayleyklein.parts.places import count_rows, places_and_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
-from cayleyklein.prediction.metric import MetricRequest, Obtained, obtain_metric
-from cayleyklein.prediction.rehearsal import AskedVotes, Trials
-from cayleyklein.prediction.selection import Selection, Trial
-
-VOTING_ROWS = 50_000  # among which held-out rows have neighbours while the parts are weighed
-CLEARLY = 2.0  # standard errors by which ranks of columns must win to replace them in all parts
-RANK_ROWS = 10_000  # rows whose ranks are the scores of columns
 
 
 @dataclass(frozen=True)
@@ -192,7 +185,7 @@ def learn_metric(
     """Return the metric for parts that need one; with `trials` held-out rows choose its sample."""
     if not any(part.needs_metric for part in parts):
         return Obtained(None)
-    return obtain_metric(request, given, trials, AskedVotes())
+    return obtain_metric(request, given, trials)
 
 
 def fit_few(request: SumRequest, given: GivenRows) -> SumFit:
@@ -227,7 +220,7 @@ def ranks_win(held_out: HeldOut | None) -> bool:
         for name in ("columns", "ranks")
     }
     gain, error = samples.gain_of(losses["columns"], losses["ranks"], held_out.shares)
-    return gain > CLEARLY * error
+    return gain > 2 * error
 
 
 def fit_by_folds(request: SumRequest, given: GivenRows) -> SumFit:
@@ -262,7 +255,9 @@ def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) 
     trials: dict[str, list[dict[Any, Floats]]] = {part.name: [] for part in parts}
     held: list[GivenRows] = []
     spreads: list[Floats] = []
-    for train, out in folds.split_given(rows.given, rows.counted, request.seed):
+    given = rows.given.take(np.flatnonzero(rows.given.weights > 0))
+    place, pair = places_and_pairs(given)
+    for train, out in folds.split_given(given, place, pair, rows.counted, request.seed):
         if train.classes is not None:  # a row of a class that the others lack judges nothing
             known = np.unique(train.target)
             out = out.take(np.flatnonzero(np.isin(out.target, known) & (len(known) > 1)))
@@ -361,7 +356,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     parts, answer = request.parts, request.answer
     ranks = None
     if request.ranked:
-        some = given.draw(RANK_ROWS, 1, rng)
+        some = given.draw(10_000, 1, rng)
         ranks = NormalScores.of(cast(Floats, some.X), some.weights)
         given = mapped_rows(ranks.transform, given)
     kept = np.flatnonzero(given.weights > 0)
@@ -372,7 +367,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     rest = replace(given, weights=weights)
     held_out = given.take(held)
     obtained = learn_metric(parts, request.metric, rest, request.trials)
-    pool = rest.draw(VOTING_ROWS, 1, rng)
+    pool = rest.draw(50_000, 1, rng)  # in which held-out rows have neighbours
     sample = pool.draw(EXACT_PLACES, 1, rng)
     places = pool_rows(sample, answer.targets(sample.target), False)
     rows = ManyRows(rest, held_out, pool, places, answer.targets)
@@ -381,7 +376,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     machines: dict[str, FittedPart] = {}
     for part in parts:
         if isinstance(part, KernelPart):
-            fitted, scores = part.fit_many(rows, obtained.metric, request.n_landmarks, rng)
+            fitted, scores = fit_by_landmarks(part, rows, obtained.metric, request.n_landmarks, rng)
             machines[part.name] = fitted
             said[part.name] = {fitted.settings: scores}
         else:

@@ -8,7 +8,7 @@ import pytest
 from tests.learning import slow
 from tests.learning.objectives.test_large_margin import CURVATURES, check_gradient, metric_of
 
-from cayleyklein.learning.objectives import search
+from cayleyklein.learning.objectives import lifted
 from cayleyklein.learning.objectives.comparisons import Comparisons
 from cayleyklein.learning.objectives.lifted import Parameters
 
@@ -70,7 +70,7 @@ def test_blocks_change_rounding_at_most():
     whole = loss(metric)
     for entries in (1, 7 * 40):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "CHORD_ENTRIES", entries)
+            patch.setattr(lifted, "CHORD_ENTRIES", entries)
             block = replace(loss)(metric)
         assert block.loss == pytest.approx(whole.loss, rel=1e-12)
         assert block.n_active == whole.n_active

@@ -8,7 +8,7 @@ import pytest
 from tests.learning import slow
 from tests.learning.objectives.test_large_margin import CURVATURES, check_gradient, metric_of
 
-from cayleyklein.learning.objectives import search
+from cayleyklein.learning.objectives import lifted
 from cayleyklein.learning.objectives.kernel_regression import KernelRecipe, KernelRegression
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
@@ -101,7 +101,7 @@ def test_any_block_and_any_search_before(bandwidth):
     assert whole(metric).loss == expected.loss
     for entries in (1, 7 * 60, 10**6):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "CHORD_ENTRIES", entries)
+            patch.setattr(lifted, "CHORD_ENTRIES", entries)
             block = replace(whole)(metric)
         assert block.loss == pytest.approx(expected.loss, rel=1e-12)
         np.testing.assert_allclose(block.gradient.factor, expected.gradient.factor, rtol=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.learning import slow
 
-from cayleyklein.learning.objectives import search
+from cayleyklein.learning.objectives import lifted
 from cayleyklein.learning.objectives.large_margin import LargeMargin, nearest_of_class
 from cayleyklein.learning.objectives.lifted import Parameters
 
@@ -96,7 +96,7 @@ def test_some_anchors_and_any_block():
     whole, blocks = everyone(metric), []
     for entries in (1, 7 * 60, 10**6):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "CHORD_ENTRIES", entries)
+            patch.setattr(lifted, "CHORD_ENTRIES", entries)
             blocks.append(replace(everyone)(metric))
     for block in blocks:
         assert block.loss == pytest.approx(whole.loss, rel=1e-12)

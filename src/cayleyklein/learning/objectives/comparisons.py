@@ -18,7 +18,7 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives import lifted, search
+from cayleyklein.learning.objectives import lifted
 from cayleyklein.learning.rows import TrainingRows
 
 
@@ -85,7 +85,7 @@ class Comparisons:
         others = self.far_weights / self.far_weights.sum()
         loss, n_active = 0.0, 0
         by_near_pair, by_far_pair = np.empty_like(near), np.zeros_like(far)
-        for block in search.blocks_of(len(near), len(far)):
+        for block in lifted.blocks_of(len(near), len(far)):
             hinge, by_near, by_far = self._hinge(near[block, None], far)
             loss += float(shares[block] @ hinge @ others)
             by_near_pair[block] = shares[block] * (by_near @ others)
@@ -119,9 +119,13 @@ class ComparisonRecipe(Recipe):
 
 
 def compared_rows(
-    near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, margin: float,
+    near: Floats,
+    far: Floats,
+    near_weights: Floats,
+    far_weights: Floats | None,
+    margin: float,
     name: str,
-) -> tuple[TrainingRows, Comparisons]:  # fmt: skip
+) -> tuple[TrainingRows, Comparisons]:
     """Return the distinct rows of near pairs (a, 2, d) and far pairs (b, 2, d), standardised."""
     every = np.vstack([near, far]).reshape(-1, near.shape[2])
     points, numbers = np.unique(every, axis=0, return_inverse=True)

@@ -22,12 +22,14 @@ from scipy import sparse
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
-from cayleyklein.learning.objectives.search import NearestRows, blocks_of
+from cayleyklein.learning.objectives.lifted import (
+    Evaluation,
+    LiftedRows,
+    NearestRows,
+    Parameters,
+    blocks_of,
+)
 from cayleyklein.learning.rows import TrainingRows
-
-# Weight of a row at the edge of the window, so that equally far rows are a plain mean.
-WINDOW_EDGE = 0.01
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class KernelRegression:
         value, edge = pairs.value, pairs.value[:, -1:]
         if self.bandwidth is None:
             ratio = np.divide(value, edge, out=np.zeros_like(value), where=edge > 0)
-            kernel = 1 + WINDOW_EDGE - ratio
+            kernel = 1 + 0.01 - ratio  # not 0 at the edge: equally far rows are a plain mean
         else:
             kernel = np.exp((value[:, :1] - value) / self.bandwidth**2)
         votes = self.weights[columns] * kernel

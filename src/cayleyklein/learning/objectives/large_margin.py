@@ -18,8 +18,14 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import Evaluation, LiftedPairs, LiftedRows, Parameters
-from cayleyklein.learning.objectives.search import NearestRows, blocks_of
+from cayleyklein.learning.objectives.lifted import (
+    Evaluation,
+    LiftedPairs,
+    LiftedRows,
+    NearestRows,
+    Parameters,
+    blocks_of,
+)
 from cayleyklein.learning.rows import TrainingRows
 
 
@@ -43,9 +49,16 @@ class LargeMarginRecipe(Recipe):
     def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "LargeMargin":
         targets = nearest_of_class(rows.X, rows.labels, anchors, self.n_targets, found)
         return LargeMargin(
-            rows.X, rows.labels, rows.weights, anchors, targets, self.margin, self.push,
-            self.n_impostors, squared=self.geometry == "flat",
-        )  # fmt: skip
+            rows.X,
+            rows.labels,
+            rows.weights,
+            anchors,
+            targets,
+            self.margin,
+            self.push,
+            self.n_impostors,
+            squared=self.geometry == "flat",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """Rows lifted under a metric, and the way back: from forces on pairs to a gradient in (L, μ, K).
 
 An objective is a function of squared chords. It asks `LiftedRows` for the chords of some pairs,
-says how it changes with each (the force ∂ε/∂c²), and gets the gradient. This file knows nothing of
-objectives, and an objective nothing of curvature but the distance of a chord.
+says how it changes with each (the force ∂ε/∂c²), and gets the gradient. `NearestRows` finds the
+pairs that count under the metric being evaluated. This file knows nothing of objectives, and an
+objective nothing of curvature but the distance of a chord.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,6 +17,9 @@ from cayleyklein._typing import AnyFloats, Floats, Ints
 from cayleyklein.geometry import lifts
 
 DOMAIN_EDGE = 1e-10  # S(x, x) every row must keep: beyond it a line search sees an infinite loss
+CHORD_ENTRIES = 2_000_000  # of a block of squared chords: 16 MB
+# Columns from which products take most of the time, in single precision half of it.
+SINGLE_FROM = 64
 
 
 class Parameters(NamedTuple):
@@ -131,6 +136,97 @@ class LiftedRows:
         return Parameters(by_z.T @ self._offset, -by_z.sum(axis=0) @ self.metric.factor, by_K)
 
 
+def blocks_of(stop: int, n_rows: int, start: int = 0) -> Iterator[slice]:
+    """Yield blocks of the anchors from `start` to `stop`."""
+    size = max(1, CHORD_ENTRIES // n_rows)
+    for at in range(start, stop, size):
+        yield slice(at, min(at + size, stop))
+
+
+class NearestRows:
+    """Search the nearest rows of anchors (a,), without rows `first` to `last` (its own class)."""
+
+    def __init__(self, n_rows: int, anchors: Ints, first: Ints, last: Ints) -> None:
+        self.anchors, self.first, self.last = anchors, first, last
+        self._last_found: dict[int, Ints] = {}
+        # memory for a block of products: asking the system for it again costs as much as them
+        self._room = np.empty(min(len(anchors), max(1, CHORD_ENTRIES // n_rows)) * n_rows)
+
+    def find(
+        self,
+        placed: LiftedRows,
+        block: slice,
+        m: int,
+        reach: Floats | None = None,
+        among: slice = slice(None),
+    ) -> Ints:
+        """Return the m nearest rows (b, m) within reach (c²) of each anchor; -1 for none.
+
+        The m rows of the last call bound how far those of this one are. Rows of many columns are
+        searched in single precision. Only rows of the slice `among` are looked at.
+        """
+        anchors = self.anchors[block]
+        reach = np.full(len(anchors), np.inf) if reach is None else reach
+        last = self._last_found.get(block.start)
+        if last is not None:
+            far = placed.sqchords(anchors, np.where(last >= 0, last, anchors[:, None])).max(axis=1)
+            # of a matrix product, a million times what it can be
+            rounding = 1e-9 * (far + float(placed.length.max()) ** 2)
+            near = np.minimum(reach, far + rounding + np.finfo(float).tiny)
+            reach = np.where((last >= 0).all(axis=1), near, reach)
+        if len(placed.signature) < SINGLE_FROM:
+            found = self._scanned(placed, block, m, reach, among)
+        else:
+            found = self._found_in_single(placed, block, m, reach, among)
+        self._last_found[block.start] = found
+        return found
+
+    def _scanned(
+        self,
+        placed: LiftedRows,
+        places: slice | Ints,
+        m: int,
+        reach: Floats,
+        among: slice,
+        *,
+        single: bool = False,
+    ) -> Ints:
+        anchors, start = self.anchors[places], among.start or 0
+        lift = placed.single if single else placed.lift
+        own, others = lift[anchors] * placed.signature.astype(lift.dtype), lift[among]
+        room = self._room.view(lift.dtype)[: len(own) * len(others)].reshape(len(own), -1)
+        product = np.matmul(own, others.T, out=room)  # the forms of anchors with other rows
+        found = np.full((len(own), m), -1)
+        bound = reach - placed.sqnorm[anchors]
+        first, last = self.first[places] - start, self.last[places] - start
+        _scan(product, placed.sqnorm[among], first, last, bound, found, np.empty(m))
+        return np.where(found >= 0, found + start, -1) if start else found
+
+    def _found_in_single(
+        self, placed: LiftedRows, block: slice, m: int, reach: Floats, among: slice
+    ) -> Ints:
+        """Search in single precision for some rows more, and measure them in double.
+
+        A product of r terms is off by (r + 4) 2⁻²⁴ times both lengths at most. Rows that were not
+        found are no nearer than the last one found, less twice the error: where that is not beyond
+        the m-th, the anchor is searched again in double precision.
+        """
+        anchors, signature = self.anchors[block], placed.signature
+        size = max(1.0, abs(signature[-1])) * placed.length.max() * placed.length[anchors]
+        error = 2 * (len(signature) + 4) * 2.0**-24 * size
+        near = self._scanned(placed, block, m + 6, reach + error, among, single=True)
+        sqchord = placed.sqchords(anchors, np.where(near >= 0, near, anchors[:, None]))
+        end = np.where(near[:, -1] >= 0, sqchord[:, -1] - 2 * error, np.inf)
+        sqchord[(near < 0) | (sqchord >= reach[:, None])] = np.inf
+        order = np.argsort(sqchord, axis=1, kind="stable")[:, :m]
+        sqchord = np.take_along_axis(sqchord, order, axis=1)
+        found = np.where(sqchord < np.inf, np.take_along_axis(near, order, axis=1), -1)
+        unsure = np.flatnonzero(end < np.minimum(sqchord[:, -1], reach))
+        if len(unsure):
+            found[unsure] = self._scanned(placed, unsure + block.start, m, reach[unsure], among)
+        return found
+
+
 @vectorised
 def _sqchords(z, sigma, K, rows, columns, out):  # type: ignore[no-untyped-def]
     for i in range(len(rows)):
@@ -163,3 +259,32 @@ def _push_apart(lift, rows, columns, force, pull):  # type: ignore[no-untyped-de
             rise = lift[p, -1] - lift[q, -1]
             total += force[i, t] * rise * rise
     return total
+
+
+@vectorised
+def _scan(product, sqnorm, first, last, bounds, found, value):  # type: ignore[no-untyped-def]
+    """Write the columns of least sqnorm_j - 2 product_ij below a bound, nearest first."""
+    chunk, n, m = 8, product.shape[1], found.shape[1]
+    for i in range(product.shape[0]):
+        count, bound = 0, bounds[i]
+        for side in range(2):
+            start, end = (0, first[i]) if side == 0 else (last[i], n)
+            for s in range(start, end, chunk):
+                e = min(s + chunk, end)
+                if e == s + chunk:  # of a whole chunk the minimum is looked at first
+                    least = np.inf
+                    for j in range(chunk):
+                        least = min(least, sqnorm[s + j] - 2 * product[i, s + j])
+                    if not least < bound:
+                        continue
+                for j in range(s, e):
+                    v = sqnorm[j] - 2 * product[i, j]
+                    if v < bound:
+                        p = count if count < m else m - 1
+                        count = p + 1
+                        while p > 0 and value[p - 1] > v:
+                            value[p], found[i, p] = value[p - 1], found[i, p - 1]
+                            p -= 1
+                        value[p], found[i, p] = v, j
+                        if count == m:
+                            bound = value[m - 1]

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from cayleyklein.learning import folds
 from cayleyklein.learning.rows import GivenRows, TrainingRows
-from cayleyklein.prediction import folds
+from cayleyklein.parts.places import places_and_pairs
 
 
 def table(seed=0, n=90):
@@ -26,7 +27,7 @@ def test_each_weight_is_held_out_once_and_teaches_otherwise(counted):
     X, y, weights = table()
     given = GivenRows(X, y, weights, 2, np.arange(3))
     whole, held = totals(given), {}
-    for train, out in folds.split_given(given, counted, 0):
+    for train, out in folds.split_given(given, *places_and_pairs(given), counted, 0):
         parts = totals(train), totals(out)
         for key in whole:
             assert sum(part.get(key, 0.0) for part in parts) == whole[key]
@@ -72,7 +73,8 @@ def test_rows_without_weight_are_nowhere(counted):
     weights[::4] = 0.0
     given = GivenRows(X, y, weights, 2, np.arange(3))
     seen = {key for key, weight in totals(given).items() if weight > 0}
-    for train, out in folds.split_given(given, counted, 0):
+    given = given.take(np.flatnonzero(weights))
+    for train, out in folds.split_given(given, *places_and_pairs(given), counted, 0):
         assert min(train.weights.min(), out.weights.min()) > 0
         assert set(totals(train)) | set(totals(out)) == seen
 

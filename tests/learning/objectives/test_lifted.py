@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
-from cayleyklein.learning.objectives.search import SINGLE_FROM, NearestRows
+from cayleyklein.learning.objectives.lifted import SINGLE_FROM, LiftedRows, NearestRows, Parameters
 
 
 @pytest.mark.parametrize("curvature", [0.0, 1.0, -1.0])

@@ -16,7 +16,6 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows, place_order
-from cayleyklein.parts.places import places_and_pairs
 
 # Folds, and the places beyond which one held-out part is enough: the metric learned from the other
 # rows is then the one that is kept.
@@ -46,14 +45,13 @@ def split_training(
 
 
 def split_given(
-    given: GivenRows, counted: bool, seed: int
+    given: GivenRows, place: Ints, pair: Ints, counted: bool, seed: int
 ) -> Iterator[tuple[GivenRows, GivenRows]]:
     """Yield training and held-out rows in memory, every class spread evenly.
 
-    If `counted`, weights are numbers of observations, which are held out one by one.
+    Rows have positive weights, and each has its place, and its pair of a place and a target. If
+    `counted`, weights are numbers of observations, which are held out one by one.
     """
-    given = given.take(np.flatnonzero(given.weights > 0))
-    place, pair = places_and_pairs(given)
     rng = np.random.default_rng(seed)
     if not counted:
         heaviest = np.lexsort((-weights_of_pairs(given, pair)[pair], place))
