@@ -22,7 +22,7 @@ from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import about, as_finite_array, as_points, expect, refuse_containers
 from cayleyklein.diagrams._power import Groups, PowerDiagram
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import bisectors, lifts, space
+from cayleyklein.geometry import bisectors, distances, lifts, space
 from cayleyklein.metrics import CurvedMetric
 
 LARGEST_SPREAD = 1e100  # largest extent in z (1/it is the smallest): products of 3 are finite
@@ -126,7 +126,7 @@ class LocalChart(NamedTuple):
 
 def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floats, Floats]:
     metric.inverse_factor  # noqa: B018 - raises for a factor without inverse
-    metric._inside(points, "points")
+    space.place_inside(metric, points, "points")
     with np.errstate(over="ignore", invalid="ignore"):  # nan is inf - inf or 0 * inf
         sizes = np.abs((points - points[0]) @ metric.factor.T)
         extent = float(np.where(np.isnan(sizes), np.inf, sizes).max())
@@ -137,8 +137,11 @@ def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floa
     reach = np.linalg.norm((points - pivot) @ metric.factor.T, axis=1)
     spread = _positive_median(reach, default=1 / np.sqrt(abs(K)) if K else 1.0)
     spatial, _ = bisectors.point_difference(points, np.broadcast_to(pivot, points.shape), metric)
-    sigma = np.sqrt(metric._inside(pivot[None], "points")[1][0])
-    half = metric._between(points, np.broadcast_to(pivot, points.shape)) / 2
+    sigma = np.sqrt(space.place_inside(metric, pivot[None], "points")[1][0])
+    half = (
+        distances.distance_between(points, np.broadcast_to(pivot, points.shape), metric, "raise")
+        / 2
+    )
     offsets = -2 * sigma * lifts.sine(half, K) ** 2
     height = _positive_median(-offsets, default=1.0)
     return LocalChart(metric, pivot, spread), spatial * (spread / height), offsets / height

@@ -26,7 +26,14 @@ from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.geodesics import geodesic
 from cayleyklein.geometry.lifts import cosine, sine, tangent
 from cayleyklein.geometry.rounding import EPSILON, binary_scale
-from cayleyklein.geometry.space import CurvedSpace, as_space, cholesky, refuse_at
+from cayleyklein.geometry.space import (
+    CurvedSpace,
+    apply_transpose,
+    as_space,
+    cholesky,
+    place_inside,
+    refuse_at,
+)
 
 BallKind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
@@ -202,7 +209,7 @@ class Ball(Frozen):
     def __init__(self, center: ArrayLike, radius: float, metric: CurvedSpace) -> None:
         metric = as_space(metric)
         center = checks.as_points(center, "center", metric.dimension, ndim=1)
-        metric._inside(center, "center")
+        place_inside(metric, center, "center")
         radius = checks.as_real(radius, "radius", "[0, inf)")
         self._fill(center=read_only(center), radius=radius, metric=metric)
 
@@ -217,7 +224,7 @@ class Ball(Frozen):
         if K <= 0:
             return "ellipsoid"
         r, quarter = self.radius, math.pi / 2 / math.sqrt(K)
-        length = float(np.linalg.norm(self.metric._inside(self.center, "center")[0]))
+        length = float(np.linalg.norm(place_inside(self.metric, self.center, "center")[0]))
         if r == quarter and length:
             return "half-space"
         height, reach = abs(float(cosine(r, K))), K * float(sine(r, K)) * length
@@ -238,7 +245,7 @@ class Ball(Frozen):
                 f"This {self.metric.geometry} ball of radius {where} is not an ellipsoid but "
                 f"{shape}; contains() tests points."
             )
-        z, s_cc = self.metric._inside(self.center, "center")
+        z, s_cc = place_inside(self.metric, self.center, "center")
         form = float(s_cc)
         if K > 0:
             sin, cos, one = float(sine(r, K)), float(cosine(r, K)), 1.0
@@ -248,7 +255,7 @@ class Ball(Frozen):
             with np.errstate(over="ignore"):
                 sin, cos, one = float(tangent(r, K)), 1.0, float(cosine(r, K)) ** -2.0
             D = one - K * sin * sin * form
-        a = self.metric._apply_transpose(z)
+        a = apply_transpose(self.metric, z)
         matrix = cos * cos * form * self.metric.matrix - K * one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
         displacement = self.center - self.metric.center

@@ -33,7 +33,7 @@ from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import rounding
 from cayleyklein.geometry.distances import distance_between, in_blocks, norms
 from cayleyklein.geometry.lifts import lift
-from cayleyklein.geometry.space import CurvedSpace, refuse_at
+from cayleyklein.geometry.space import CurvedSpace, place_points, refuse_at
 
 #: The signs of K that each chart exists for.
 CHARTS: dict[str, tuple[int, ...]] = {
@@ -235,7 +235,8 @@ def check_in_chart(y: ArrayLike, chart: str, sign: int, name: str) -> Floats:
 
 def _form(w: Floats, sign: int) -> Floats:
     """Return 1 ± ‖w‖², exact next to 0."""
-    return CurvedSpace(factor=np.ones(w.shape[-1]), curvature=sign)._place(w, "w")[1]
+    unit = CurvedSpace(factor=np.ones(w.shape[-1]), curvature=sign)
+    return place_points(unit, w, "w")[1]
 
 
 def _sqnorm(w: Floats) -> Floats:

@@ -26,7 +26,7 @@ from cayleyklein._validation import refuse_overflow
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective.angles import half_log
-from cayleyklein.geometry.space import CurvedSpace
+from cayleyklein.geometry.space import CurvedSpace, apply_factor, place_inside, place_points
 
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
@@ -86,13 +86,15 @@ def distance_between(
     """Return distances of checked arrays of one shape, with `names` in errors."""
     K = metric.curvature
     with np.errstate(over="ignore", invalid="ignore"):
-        u = metric._apply(p - q)
+        u = apply_factor(metric, p - q)
         flat = norms(u)
     refuse_overflow(np.isfinite(flat), f"‖L({' - '.join(names)})‖", " and ".join(names))
     if K == 0:
         return flat
-    place = metric._inside if outside == "raise" else metric._place
-    return from_places(u, *place(p, names[0]), *place(q, names[1]), K, outside, flat)
+    place = place_inside if outside == "raise" else place_points
+    return from_places(
+        u, *place(metric, p, names[0]), *place(metric, q, names[1]), K, outside, flat
+    )
 
 
 def from_places(

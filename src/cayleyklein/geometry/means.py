@@ -24,7 +24,7 @@ from cayleyklein.geometry.distances import distance_between, norms
 from cayleyklein.geometry.geodesics import exp_map, log_map, metric_tensor
 from cayleyklein.geometry.lifts import lift
 from cayleyklein.geometry.rounding import EPSILON
-from cayleyklein.geometry.space import CurvedSpace
+from cayleyklein.geometry.space import CurvedSpace, place_inside, refuse_lower_rank
 
 MAX_STEPS = 200
 QUADRATIC_BELOW = 1e-6  # relative gradient from which a step that does not halve it is rounding
@@ -62,8 +62,8 @@ def _weighted_rows(
 ) -> tuple[Floats, Floats]:
     """Return the points that count, and their weights with sum 1."""
     rows = checks.as_points(X, "X", metric.dimension, ndim=2)
-    metric._refuse_lower_rank()
-    metric._inside(rows, "X")
+    refuse_lower_rank(metric)
+    place_inside(metric, rows, "X")
     given = np.ones(len(rows)) if weights is None else checks.as_finite_array(weights, "weights")
     right = given.shape == (len(rows),) and bool((given >= 0).all() and given.any())
     least = f"weights of shape {given.shape}, the least", float(given.min(initial=math.inf))
@@ -78,7 +78,7 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     def distances_to(x: Floats) -> Floats:
         return distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise") / unit
 
-    scale, unit = shares / np.sqrt(metric._inside(rows, "X")[1]), 1.0
+    scale, unit = shares / np.sqrt(place_inside(metric, rows, "X")[1]), 1.0
     x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
     unit = float(distances_to(x).max()) or 1.0  # squares may under- or overflow
     d, last = distances_to(x), math.inf
@@ -122,7 +122,7 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
 
 
 def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
-    unit, (z, s) = math.sqrt(metric.curvature), metric._inside(rows, "X")
+    unit, (z, s) = math.sqrt(metric.curvature), place_inside(metric, rows, "X")
     points, radius = lift(unit * z, s), math.pi
     center = points.mean(axis=0)
     for step in range(BALL_STEPS):

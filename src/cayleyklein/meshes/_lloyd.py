@@ -30,7 +30,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import lifts
+from cayleyklein.geometry import lifts, space
 from cayleyklein.meshes._mesh import Region, read_region
 from cayleyklein.metrics import CurvedMetric
 
@@ -145,11 +145,14 @@ def lloyd(
 def _integrate(x: Floats, region: Region, density: Density | None) -> tuple[float, Floats, Floats]:
     """Return the energy of points in a region, and masses and centroids of their cells."""
     metric, n = region.metric, len(x)
-    K, (z, s) = metric.curvature, metric._inside(x, "points")
+    K, (z, s) = metric.curvature, space.place_inside(metric, x, "points")
     energy, sums = 0.0, np.zeros((n, 5))  # of dA, dA/N, D dA/N
     own, corners = _cells(x, region)
     while len(own):
-        u, ends = metric._apply(corners - x[own, None]), metric._inside(corners, "polygon")
+        u, ends = (
+            space.apply_factor(metric, corners - x[own, None]),
+            space.place_inside(metric, corners, "polygon"),
+        )
         spatial, rise = lifts.lift_difference(u, *ends, z[own, None], s[own, None], K)
         D = np.concatenate([spatial, rise[..., None]], axis=2)
         across = D - np.roll(D, -1, axis=1)

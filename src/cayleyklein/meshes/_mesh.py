@@ -173,7 +173,7 @@ class Region(NamedTuple):
 
     def with_inside(self, points: ArrayLike) -> Floats:
         x = checks.as_points(points, "points", 2, ndim=2)
-        self.metric._inside(x, "points")
+        space.place_inside(self.metric, x, "points")
         shapely = checks.require("shapely", "mesh")
         places = shapely.points(x)
         on_edge = shapely.distance(self.shape.boundary, places) <= ON_EDGE * np.abs(x).max()
@@ -220,7 +220,7 @@ def _read_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:
         x = x[:-1]
     if len(x) < 3:
         raise InvalidInputError(f"{name} needs at least 3 different corners; got {len(x)}.")
-    z, _ = metric._inside(x, name)
+    z, _ = space.place_inside(metric, x, name)
     extent = float(max(np.ptp(x, axis=0).max(), np.ptp(z, axis=0).max(), np.abs(z).max()))
     domains.refuse_extent(extent, f"{name} has an extent of", LARGEST_POLYGON)
     return x

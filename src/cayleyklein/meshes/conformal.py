@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from cayleyklein._typing import Complexes, Floats
+from cayleyklein.geometry import space
 from cayleyklein.metrics import CurvedMetric
 
 
@@ -27,7 +28,7 @@ class ConformalPlane:
         self.pivot = self.from_points(pivot[None])
 
     def from_points(self, x: Floats) -> Complexes:
-        z, s = self.metric._inside(x, "polygon")
+        z, s = space.place_inside(self.metric, x, "polygon")
         y = (z[:, 0] + 1j * z[:, 1]) / (1 + np.sqrt(s))
         return difference(y, self.pivot, self.K)
 
