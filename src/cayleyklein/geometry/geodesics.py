@@ -42,17 +42,22 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace, t: ArrayLike
     metric, dtype, (p, q) = space.check_points(metric, p=p, q=q)
     t = checks.as_finite_array(t, "t")
     checks.expect(t.ndim < 2, "t of shape", t.shape, "a number or an array of shape (m,)")
-    K, d = metric.curvature, distances.distance_between(p, q, metric, "raise")
+    K = metric.curvature
+    d = distances.distance_between(p, q, metric, "raise")
     if t.ndim:
-        p, q, d = p[..., None, :], q[..., None, :], d[..., None]
+        p = p[..., None, :]
+        q = q[..., None, :]
+        d = d[..., None]
     with np.errstate(over="ignore"):
-        there, back = t * d, (1 - t) * d
+        there = t * d
+        back = (1 - t) * d
         checks.refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The distance", "t")
     if K < 0:
         whole, m, rest = _velocity(p, q - p, metric)
         part = np.sign(t) * _hyperbolic_step(np.abs(there), np.sign(t) * m, rest, K)
     else:
-        (_, s_p), (_, s_q) = space.place_inside(metric, p, "p"), space.place_inside(metric, q, "q")
+        _, s_p = space.place_inside(metric, p, "p")
+        _, s_q = space.place_inside(metric, q, "q")
         part = lifts.sine(there, K) * np.sqrt(s_p)
         whole = part + lifts.sine(back, K) * np.sqrt(s_q)
         _refuse_beyond_chart((d > 0) & (whole <= 0), "t")
@@ -108,27 +113,32 @@ def _velocity(x: Floats, v: Floats, metric: space.CurvedSpace) -> tuple[Floats, 
 
 def _hyperbolic_step(length: Floats, m: Floats, rest: Floats, K: float) -> Floats:
     """Return sin_K(r)/(cos_K(r) - m sin_K(r)) for K < 0, from m and 1 + m²/K."""
-    k, ratio = math.sqrt(-K), m / math.sqrt(-K)
+    k = math.sqrt(-K)
+    ratio = m / k
     short = np.where(ratio > 0, rest / (1 + np.abs(ratio)), 1 - ratio)
-    e, grown = np.exp(-2 * k * length), -np.expm1(-2 * k * length)
+    e = np.exp(-2 * k * length)
+    grown = -np.expm1(-2 * k * length)
     return np.asarray(grown / (k * (2 * e + grown * short)))
 
 
 def _into_domain(x: AnyArray, metric: space.CurvedSpace, dtype: np.dtype[Any]) -> AnyFloats:
     """Convert points; move those that rounding puts on or outside the boundary just inside it."""
-    x, shrink = x.astype(dtype, copy=False), float(np.finfo(dtype).eps)
+    x = x.astype(dtype, copy=False)
+    shrink = float(np.finfo(dtype).eps)
     while metric.curvature < 0:
         inside = space.place_points(metric, x, "x")[1] > 0
         if inside.all():
             break
         inwards = metric.center + (x - metric.center) * (1 - shrink)
-        x, shrink = np.where(inside[..., None], x, inwards).astype(dtype), 2 * shrink
+        x = np.where(inside[..., None], x, inwards).astype(dtype)
+        shrink = 2 * shrink
     return x
 
 
 def exp_map(x: ArrayLike, v: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
     metric, dtype, (x, v) = space.check_points(metric, x=x, v=v)
-    K, (speed, m, rest) = metric.curvature, _velocity(x, v, metric)
+    K = metric.curvature
+    speed, m, rest = _velocity(x, v, metric)
     if K < 0:
         step = _hyperbolic_step(speed, m, rest, K)
     else:
@@ -149,9 +159,9 @@ def log_map(x: ArrayLike, y: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
 
 def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
     metric, dtype, (x, p, q) = space.check_points(metric, x=x, p=p, q=q)
-    _, _, (z, s) = (
-        space.place_inside(metric, y, name) for y, name in ((p, "p"), (q, "q"), (x, "x"))
-    )
+    space.place_inside(metric, p, "p")
+    space.place_inside(metric, q, "q")
+    z, s = space.place_inside(metric, x, "x")
     sqnorm = np.einsum("...i,...i", z, z)
     stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
 
@@ -179,10 +189,14 @@ def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
 def transvection(p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace) -> Floats:
     metric = space.as_space(metric)
     p, q = (checks.as_points(x, name, metric.dimension, ndim=1) for x, name in ((p, "p"), (q, "q")))
-    (z_p, s_p), (z_q, s_q) = space.place_inside(metric, p, "p"), space.place_inside(metric, q, "q")
-    K, P, Q = metric.curvature, lifts.lift(z_p, s_p), lifts.lift(z_q, s_q)
+    z_p, s_p = space.place_inside(metric, p, "p")
+    z_q, s_q = space.place_inside(metric, q, "q")
+    K = metric.curvature
+    P = lifts.lift(z_p, s_p)
+    Q = lifts.lift(z_q, s_q)
     spatial, rise = lifts.lift_difference(space.apply_factor(metric, q - p), z_q, s_q, z_p, s_p, K)
-    D, B = np.append(spatial, K * rise), np.append(np.full(len(z_p), K), 1.0)
+    D = np.append(spatial, K * rise)
+    B = np.append(np.full(len(z_p), K), 1.0)
     e = -2 * K * float(lifts.sine(distances.distance_between(p, q, metric, "raise") / 2, K)) ** 2
     if 2 + e <= 0:
         raise NotRepresentableError("p and q are opposite points: many geodesics join them.")

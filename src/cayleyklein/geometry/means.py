@@ -26,11 +26,6 @@ from cayleyklein.geometry.lifts import lift
 from cayleyklein.geometry.rounding import EPSILON
 from cayleyklein.geometry.space import CurvedSpace, place_inside, refuse_lower_rank
 
-MAX_STEPS = 200
-QUADRATIC_BELOW = 1e-6  # relative gradient from which a step that does not halve it is rounding
-COLLINEAR = 1e-13  # second singular value of points, relative to the first, of points on a line
-BALL_STEPS = 300  # of the search for a small ball around points (Bădoiu and Clarkson 2003)
-
 
 def frechet_mean(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace) -> Floats:
     return _minimise(*_weighted_rows(X, weights, metric), metric, power=2)
@@ -42,7 +37,7 @@ def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpac
         _refuse_wide(rows, metric)
     away = (rows - rows[0]) / (np.abs(rows - rows[0]).max() or 1.0)
     spread = np.linalg.svd(away, compute_uv=False)
-    if len(spread) > 1 and spread[1] > COLLINEAR * spread[0]:
+    if len(spread) > 1 and spread[1] > 1e-13 * spread[0]:  # the rows do not lie on one line
         return _minimise(rows, shares, metric, power=1)
     along = away @ away[norms(away).argmax()]  # points are in the same order on their geodesic
     order = np.argsort(along)
@@ -78,24 +73,32 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     def distances_to(x: Floats) -> Floats:
         return distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise") / unit
 
-    scale, unit = shares / np.sqrt(place_inside(metric, rows, "X")[1]), 1.0
+    scale = shares / np.sqrt(place_inside(metric, rows, "X")[1])
+    unit = 1.0
     x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
     unit = float(distances_to(x).max()) or 1.0  # squares may under- or overflow
-    d, last = distances_to(x), math.inf
-    for _ in range(MAX_STEPS):
+    d = distances_to(x)
+    last = math.inf
+    converging = 1e-6  # relative gradient from which a step that does not halve it is rounding
+    for _ in range(200):
         if power == 1 and d.min() > 0:  # it may be the nearest point
             nearest = rows[d.argmin()]
             there = distances_to(nearest)
-            x, d = (nearest, there) if shares @ there <= shares @ d else (x, d)
+            if shares @ there <= shares @ d:
+                x = nearest
+                d = there
         v = log_map(x, rows, metric) / unit
         apart = (d > 0) | (power == 2)
         weight = np.divide(shares, d ** (2 - power), out=np.zeros_like(d), where=apart)
-        pull, g = weight @ v, metric_tensor(x, metric)
-        length, held = math.sqrt(max(pull @ g @ pull, 0.0)), float(shares[~apart].sum())
+        pull = weight @ v
+        g = metric_tensor(x, metric)
+        length = math.sqrt(max(pull @ g @ pull, 0.0))
+        held = float(shares[~apart].sum())
         size = (length - held) / (float(shares @ d ** (power - 1)) or 1.0)
-        if size <= EPSILON or (last < QUADRATIC_BELOW and size > last / 2):
+        if size <= EPSILON or (last < converging and size > last / 2):
             return np.array(x if size < last else last_x)
-        last, last_x = size, x
+        last = size
+        last_x = x
         step = pull * ((length - held) / length / weight.sum())  # gradient descent
         if not held:
             t = math.sqrt(abs(metric.curvature)) * unit * d
@@ -109,7 +112,7 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
             try:
                 x = np.asarray(exp_map(last_x, unit * step, metric), dtype=np.float64)
                 after = distances_to(x)
-                if shares @ after**power <= shares @ d**power or size < QUADRATIC_BELOW:
+                if shares @ after**power <= shares @ d**power or size < converging:
                     break
             except OutsideDomainError:  # beyond the equator
                 pass
@@ -122,10 +125,13 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
 
 
 def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
-    unit, (z, s) = math.sqrt(metric.curvature), place_inside(metric, rows, "X")
-    points, radius = lift(unit * z, s), math.pi
+    """Refuse rows in no ball of radius π/(4√K); search for one by Bădoiu and Clarkson (2003)."""
+    unit = math.sqrt(metric.curvature)
+    z, s = place_inside(metric, rows, "X")
+    points = lift(unit * z, s)
+    radius = math.pi
     center = points.mean(axis=0)
-    for step in range(BALL_STEPS):
+    for step in range(300):
         chord = norms(points - center / np.linalg.norm(center))
         radius = min(radius, 2 * math.asin(min(chord.max() / 2, 1.0)))
         if radius < math.pi / 4:

@@ -25,7 +25,6 @@ from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.rounding import EPSILON
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
-REFINE_BELOW = 1e-2  # |S(x, x)| under which it is evaluated in twice the precision
 
 
 class CurvedSpace(Frozen):
@@ -173,7 +172,7 @@ def place_points(metric: CurvedSpace, x: Floats, name: str) -> tuple[Floats, Flo
         values = np.asarray(1.0 + metric.curvature * np.einsum("...i,...i", z, z))
     checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
     flat = values.reshape(-1)
-    near = np.flatnonzero(np.abs(flat) < REFINE_BELOW)
+    near = np.flatnonzero(np.abs(flat) < 1e-2)  # 1 + K‖z‖² cancels: twice the precision
     if metric.is_unit and len(near):
         rows = z.reshape(-1, z.shape[-1])
         rows = rows if len(near) == len(rows) else rows[near]
@@ -309,7 +308,9 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     S = checks.as_symmetric(S, "S")
     checks.expect(len(S) > 1, "S of shape", S.shape, "(d+1)×(d+1) with d ≥ 1")
     S = -S if np.trace(S[:-1, :-1]) < 0 else S
-    matrix, a, b = S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
+    matrix = S[:-1, :-1]
+    a = S[:-1, -1]
+    b = float(S[-1, -1])
     least, most = np.linalg.eigvalsh(matrix)[[0, -1]]
     if least <= len(matrix) * EPSILON * abs(most):
         raise NotRepresentableError(

@@ -17,8 +17,6 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.geometry import charts
 from cayleyklein.metrics import CurvedMetric
 
-KNOWN_TO = 1e-4  # shift of a point by rounding, in units of 1/√|K|, above which a warning is given
-
 
 class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Turn an embedding that is curved already into coordinates of a metric.
@@ -74,9 +72,13 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     }
 
     def __init__(
-        self, chart: str = "poincare", *, curvature: float = -1.0, radius: float | None = None,
+        self,
+        chart: str = "poincare",
+        *,
+        curvature: float = -1.0,
+        radius: float | None = None,
         axis: int = -1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.chart = chart
         self.curvature = curvature
         self.radius = radius
@@ -146,9 +148,12 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return rows
 
     def _warn_where(self, lost: Floats, what: str, remedy: str) -> None:
-        unit, count = math.sqrt(abs(self.curvature)) or 1.0, np.count_nonzero(lost > KNOWN_TO)
+        """Warn of rows that rounding may have moved by over 1e-4/√|K|."""
+        known_to = 1e-4
+        unit = math.sqrt(abs(self.curvature)) or 1.0
+        count = np.count_nonzero(lost > known_to)
         if count:
             checks.warn_caller(
                 f"{what} fix the distance of row {lost.argmax()} to ±{lost.max() / unit:.2g} only, "
-                f"and of {count} of {len(lost)} rows to less than ±{KNOWN_TO / unit:.2g}; {remedy}."
+                f"and of {count} of {len(lost)} rows to less than ±{known_to / unit:.2g}; {remedy}."
             )

@@ -23,7 +23,8 @@ class ConformalPlane:
     """The chart y of a plane metric, moved so that one point is at 0."""
 
     def __init__(self, metric: CurvedMetric, pivot: Floats) -> None:
-        self.metric, self.K = metric, metric.curvature
+        self.metric = metric
+        self.K = metric.curvature
         self.pivot = np.zeros(1, dtype=np.complex128)
         self.pivot = self.from_points(pivot[None])
 
