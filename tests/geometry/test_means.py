@@ -141,3 +141,12 @@ def test_bad_weights_and_rows():
     with pytest.raises(OutsideDomainError, match="X at index 1"):
         disc.geometric_median([[0.0, 0.0], [1.0, 0.0]])
     assert disc.frechet_mean(rows, [0.0, 2.0]).tolist() == rows[1]
+
+
+def test_points_opposite_to_all_others_are_too_wide_for_a_median():
+    """Their angle from the middle is π to rounding; the half chord of these is 1 + 2e-16."""
+    sphere = CurvedMetric.euclidean(2, curvature=1.0)
+    for end in ([10e9, 27e9], [25e9, 31e9]):
+        rows = [end] * 3 + [np.negative(end)]
+        with pytest.raises(NotRepresentableError, match="take frechet_mean"):
+            sphere.geometric_median(rows)

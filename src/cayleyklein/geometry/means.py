@@ -69,15 +69,15 @@ def _weighted_rows(
 
 def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> Floats:
     """Return the least Σ w dᵖ/p; for p = 1 a point of the rows holds x back by its weight."""
+    scale = shares / np.sqrt(place_inside(metric, rows, "X")[1])
+    x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
+    d = distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise")
+    unit = float(d.max()) or 1.0  # squares may under- or overflow
+    d = d / unit
 
     def distances_to(x: Floats) -> Floats:
         return distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise") / unit
 
-    scale = shares / np.sqrt(place_inside(metric, rows, "X")[1])
-    unit = 1.0
-    x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
-    unit = float(distances_to(x).max()) or 1.0  # squares may under- or overflow
-    d = distances_to(x)
     last = math.inf
     converging = 1e-6  # relative gradient from which a step that does not halve it is rounding
     for _ in range(200):
