@@ -84,7 +84,7 @@ def profile_of(
 
 
 def fit_quietly(mds: CurvedMDS, D: Any) -> CurvedMDS:
-    """Fit without the warnings whose content the verdict says."""
+    """Fit without warnings; the verdict covers what they would say."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The curvature is undetermined")
         warnings.filterwarnings("ignore", category=ConvergenceWarning)

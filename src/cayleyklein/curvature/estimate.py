@@ -257,7 +257,7 @@ def _read_targets(y: Any) -> tuple[bool, Floats]:
 
 
 def _in_order(rows: Floats, targets: Floats, labels: bool) -> tuple[Floats, Floats]:
-    """Sort rows by their values, and number classes as they come: names and order say nothing."""
+    """Sort rows by their values; number classes in that order, whatever their names."""
     order = np.lexsort((targets, *rows.T[::-1]))
     rows, targets = rows[order], targets[order]
     if labels:

@@ -39,8 +39,8 @@ class Frame(NamedTuple):
 def about_ball(frame: Frame) -> Frame:
     """Return the frame with μ at the centre of the smallest ball around the rows.
 
-    There hyperbolic space has room for the strongest curvature: rows close to its end would be
-    beyond it if it were about their mean. A μ that is given stays.
+    That leaves room for the strongest hyperbolic curvature; about their mean, the farthest rows
+    would be outside the domain sooner. A given μ is kept.
     """
     if not np.array_equal(frame.center, frame.rows.mean(axis=0)):
         return frame

@@ -216,7 +216,7 @@ class Profile:
         return max(self.points, key=self.at)
 
     def deviance(self, u: float) -> float:
-        """Return twice the log likelihood that the largest one has more than that at u."""
+        """Return twice the difference between the largest log likelihood and that at u."""
         value = self.at(u)
         return 2 * (self.at(self.best()) - value)
 

@@ -130,7 +130,7 @@ def flat_in_place(z: Floats) -> list[Family]:
 
 
 def flat_rescaled(z: Floats, ball: tuple[Floats, float]) -> list[Family]:
-    """Return the processes of the second set that the first has not: rows moved along rays.
+    """Return the processes of the second set that are not in the first: rows moved along rays.
 
     Concave maps are about the mean, as spheres are, and convex ones about the centre of the
     smallest ball around the rows, as hyperbolic spaces are.

@@ -70,7 +70,7 @@ def in_blocks(measure: Callable[[Floats, Floats], Floats], p: Floats, q: Floats)
     starts = range(0, len(p), step)
     try:
         return np.concatenate([measure(p[i : i + step], q[i : i + step]) for i in starts])
-    except CayleyKleinError:  # which counts points from the start of a block
+    except CayleyKleinError:  # its indices count from the start of a block
         return measure(p, q)
 
 

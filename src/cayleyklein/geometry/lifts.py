@@ -25,7 +25,8 @@ SLOPE_SERIES_BELOW = 1e-3  # |K c²| under which ∂d/∂K is a series: its clos
 def map_rows(matrix: Floats, x: Floats) -> Floats:
     """Return Lx of points (…, d), L (r, d) or diagonal (d,), the same to the last bit in any array.
 
-    BLAS rounds a row by the size of its product. Here all have one: equal points stay equal.
+    BLAS rounds a row differently in products of different sizes. Here all products have one size,
+    so that equal points stay equal.
     """
     if matrix.ndim == 1:
         return np.multiply(x, matrix, order="C")

@@ -55,7 +55,7 @@ def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpac
 def _weighted_rows(
     X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace
 ) -> tuple[Floats, Floats]:
-    """Return the points that count, and their weights with sum 1."""
+    """Return the rows of positive weight, and their weights scaled to the sum 1."""
     rows = checks.as_points(X, "X", metric.dimension, ndim=2)
     refuse_lower_rank(metric)
     place_inside(metric, rows, "X")
@@ -68,7 +68,7 @@ def _weighted_rows(
 
 
 def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> Floats:
-    """Return the least Σ w dᵖ/p; for p = 1 a point of the rows holds x back by its weight."""
+    """Return the x of least Σ w dᵖ/p; for p = 1 a row at x holds it back by its weight."""
     scale = shares / np.sqrt(place_inside(metric, rows, "X")[1])
     x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
     d = distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise")
@@ -81,7 +81,7 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     last = math.inf
     converging = 1e-6  # relative gradient from which a step that does not halve it is rounding
     for _ in range(200):
-        if power == 1 and d.min() > 0:  # it may be the nearest point
+        if power == 1 and d.min() > 0:  # the nearest row may be the median
             nearest = rows[d.argmin()]
             there = distances_to(nearest)
             if shares @ there <= shares @ d:
@@ -138,6 +138,7 @@ def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
             return
         center = center + (points[chord.argmax()] - center) / (step + 2)
     raise NotRepresentableError(
-        f"X needs a ball of radius {radius / unit:.4g} or little less, but an elliptic median is "
-        f"unique for radii below π/(4√K) = {math.pi / 4 / unit:.4g} only; take frechet_mean."
+        f"The smallest ball around X has a radius of about {radius / unit:.4g}, but an elliptic "
+        f"median is unique only for radii below π/(4√K) = {math.pi / 4 / unit:.4g}; take "
+        f"frechet_mean."
     )

@@ -1,4 +1,4 @@
-"""Embeddings that are curved already, as coordinates of a metric."""
+"""Curved embeddings as coordinates of a metric."""
 
 import math
 from contextlib import nullcontext
@@ -19,7 +19,7 @@ from cayleyklein.metrics import CurvedMetric
 
 
 class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Turn an embedding that is curved already into coordinates of a metric.
+    """Convert a curved embedding into coordinates of a metric.
 
     Vectors of Poincaré's ball, of the hyperboloid (Lorentz model), of the half-space or of a sphere
     become coordinates of `metric_`, in which geodesics and hyperplanes are straight: for
@@ -154,6 +154,7 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         count = np.count_nonzero(lost > known_to)
         if count:
             checks.warn_caller(
-                f"{what} fix the distance of row {lost.argmax()} to ±{lost.max() / unit:.2g} only, "
-                f"and of {count} of {len(lost)} rows to less than ±{known_to / unit:.2g}; {remedy}."
+                f"{what} fix the distance of row {lost.argmax()} only to ±{lost.max() / unit:.2g}, "
+                f"and those of {count} of {len(lost)} rows to worse than ±{known_to / unit:.2g}; "
+                f"{remedy}."
             )

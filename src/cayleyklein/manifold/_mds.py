@@ -47,9 +47,9 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         "auto" is 4 up to 300 rows, and 1 for more, where random starts hardly ever win.
     max_iter : int, most iterations of each descent, default=1000
     tol : float, default=1e-6
-        Fall of the stress in an iteration, relative to it, at which a descent ends.
+        A descent ends when an iteration lowers the stress by less than this share of it.
     random_state : int, RandomState or None, default=None
-        Draws random starts and, of more than 300 rows, the sample on which K is first looked for.
+        Seeds the random starts and, for more than 300 rows, the sample on which K is first fitted.
     metric : str, callable or metric, default="euclidean"
         Dissimilarity of rows: "precomputed" (X holds dissimilarities), a name or function for
         :func:`sklearn.metrics.pairwise_distances`, or a :class:`~cayleyklein.CurvedMetric`,

@@ -1,4 +1,4 @@
-"""Places of new points among fixed ones, where the stress of each is least.
+"""Place new points among fixed ones, each where its stress is least.
 
 Many starts of many points descend at once by the method of Levenberg and Marquardt: each step
 solves (JᵀΩJ + λI) s = -JᵀΩ(d - t), J being the derivatives of the distances d to fixed points.

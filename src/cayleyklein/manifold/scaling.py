@@ -278,13 +278,16 @@ class StressProfile:
         )
 
     def log_likelihood(self, K: float, v: Floats) -> tuple[float, Floats]:
-        """Return that of independent normal errors, of unknown variance, and points; from v."""
+        """Return the log likelihood at K, and the points fitted from a start v.
+
+        Errors of dissimilarities are taken as independent and normal, of unknown variance.
+        """
         fit = self._problem.descend(v / self.size, K * self.size**2, fixed=True)
         stress = max(fit.stress, 1e-12)  # a smaller one is rounding
         return float(-self.freedom / 2 * np.log(stress)), fit.v * self.size
 
     def uncertainty(self) -> tuple[float, float]:
-        """Return the variance of K, and by how much it exceeds that of independent errors."""
+        """Return the variance of K, and its ratio to that of independent errors, 1 or more."""
         v = self.v
         K = self.K
         known = self.known

@@ -139,7 +139,7 @@ def fill(mesh, p, n, m):
 
 @Kernel
 def add_inside(mesh, points, triangles, around, reach, limit, split):
-    """Add points, each for a triangle that still exists; say if the limit of vertices was met.
+    """Add points, each for a triangle if that still exists; return whether the limit was met.
 
     One in the circle (around, reach) of a fence, or beyond the fence, is left out; `split` has it.
     """
@@ -164,7 +164,7 @@ def add_inside(mesh, points, triangles, around, reach, limit, split):
 
 @Kernel
 def add_on_fences(mesh, points, fences, ends, halves):
-    """Add points on fences, whose halves (q, 2) at their `ends` (q, 2) become fences; say if so."""
+    """Split fences at points, into halves (q, 2) with `ends` (q, 2); return whether all were."""
     for i in range(len(points)):
         t = mesh.at_fence[fences[i]]
         k = 0

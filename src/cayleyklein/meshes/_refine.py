@@ -143,7 +143,7 @@ class Refinement:
         return around, reach * (1 - 1e-9)  # a point on a circle is not in it
 
     def judge(self) -> None:
-        """Bring the verdict on triangles inside up to date."""
+        """Judge the new triangles inside the polygon."""
         K, (min_angle, max_area, max_edge) = self.K, self.goal
         rows = np.flatnonzero(self.mesh.fresh & self.mesh.inner)
         self.mesh.fresh[:] = False
