@@ -94,4 +94,4 @@ def test_the_curvature_is_no_stronger_than_the_strongest():
     star[0, 1:] = star[1:, 0] = 1
     scaled = problem(star)
     fit = scaled.solve(1)
-    assert fit.K == pytest.approx(scaled.curvature(-16.0))
+    assert np.sqrt(-fit.K) * scaled.longest == pytest.approx(16)

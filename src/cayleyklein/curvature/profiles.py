@@ -27,8 +27,8 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.parts.ridge import Spectrum
 
 NOISES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
-LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from
-ENDS = (-0.999, 0.97)  # of the profile, along u
+LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from; not varied
+ENDS = (-0.999, 0.97)  # of the profile, along u; not varied
 SCALES = (-7.0, 7.0)  # bounds of the logarithms of scales of standardised columns
 Measure = Callable[[float, Floats], tuple[float, float]]  # (u, parameters) → K and bend
 

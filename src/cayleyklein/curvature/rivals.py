@@ -28,7 +28,7 @@ from cayleyklein.curvature.processes import (
     median_distance,
 )
 
-# Parameters of the maps, from hardly bent to as far as a map of a curved space can bend
+# Parameters of the maps, from hardly bent to as far as a map of a curved space can bend; not varied
 SQUASHED = (1.0, 3.0, 9.0, 25.0)  # columns
 CONCAVE = (1.0, 2.0, 4.0, 8.0, 14.0)  # radii
 RADII = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0)  # hyperbolic radii of the farthest row
