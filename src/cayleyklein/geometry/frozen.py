@@ -25,7 +25,7 @@ class Frozen:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object = None) -> NoReturn:
-        said = f"is immutable: {name!r} cannot be changed or deleted. Make a new object instead."
+        said = f"is immutable: {name!r} cannot be deleted or changed. Make a new object instead."
         raise AttributeError(f"{type(self).__name__} {said}")
 
     __delattr__ = __setattr__
