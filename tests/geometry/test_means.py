@@ -9,7 +9,8 @@ from tests.oracle import vector
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import apply_collineation
+from cayleyklein.geometry import apply_collineation, metric_tensor
+from cayleyklein.geometry.means import hessian_of_sum
 
 KINDS = ["frechet_mean", "geometric_median"]
 
@@ -150,3 +151,19 @@ def test_points_opposite_to_all_others_are_too_wide_for_a_median():
         rows = [end] * 3 + [np.negative(end)]
         with pytest.raises(NotRepresentableError, match="take frechet_mean"):
             sphere.geometric_median(rows)
+
+
+@pytest.mark.parametrize("K", [-1.0, -0.3, 0.0, 1.0])
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_hessian_is_the_second_derivative_along_geodesics(K, power):
+    metric = CurvedMetric(factor=[[1.0, 0.4], [0.0, 2.0]], center=[3.0, -1.0], curvature=K)
+    z, weights = cloud(K, 2, 1.2)
+    X, x = metric.points(z), metric.points([0.1, -0.2])
+    d, g = metric.distance(x, X), metric_tensor(x, metric)
+    k = math.copysign(math.sqrt(abs(K)), K)
+    H = hessian_of_sum(metric.log(x, X), d, weights * d ** (power - 2), g, k, power)
+    for step in ([1e-3, 0.0], [0.0, 1e-3], [1e-3, -2e-3]):
+        ends = [metric.exp(x, np.multiply(s, step)) for s in (-1, 1)]
+        values = [weights @ metric.distance(end, X) ** power / power for end in (*ends, x)]
+        second = values[0] + values[1] - 2 * values[2]
+        assert np.array(step) @ g @ H @ step == pytest.approx(second, rel=1e-4)

@@ -101,11 +101,8 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
         last_x = x
         step = pull * ((length - held) / length / weight.sum())  # gradient descent
         if not held:
-            t = math.sqrt(abs(metric.curvature)) * unit * d
-            tangent = np.tan(t) if metric.curvature > 0 else np.tanh(t)
-            c = np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
-            bend = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
-            hessian = (v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g))
+            k = math.copysign(math.sqrt(abs(metric.curvature)) * unit, metric.curvature)
+            hessian = hessian_of_sum(v, d, weight, g, k, power)
             newton = np.linalg.solve(hessian, pull)
             step = newton if newton @ g @ pull > 0 else step
         for _ in range(60):
@@ -122,6 +119,18 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
         d = after
     checks.warn_caller("Newton's method did not converge.", ConvergenceWarning)
     return np.array(x)
+
+
+def hessian_of_sum(v: Floats, d: Floats, weight: Floats, g: Floats, k: float, power: int) -> Floats:
+    """Return the Hessian of Σ w dᵖ/p, from logarithms v, their lengths d and the weights w dᵖ⁻².
+
+    k is √K or -√-K, in the unit of 1/d.
+    """
+    t = abs(k) * d
+    tangent = np.tan(t) if k > 0 else np.tanh(t)
+    c = np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
+    bend = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
+    return np.asarray((v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g)))
 
 
 def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
