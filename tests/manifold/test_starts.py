@@ -95,3 +95,16 @@ def test_the_curvature_is_no_stronger_than_the_strongest():
     scaled = problem(star)
     fit = scaled.solve(1)
     assert np.sqrt(-fit.K) * scaled.longest == pytest.approx(16)
+
+
+@pytest.mark.parametrize("K", CURVATURES)
+def test_new_points_are_placed_at_their_distances(K):
+    v = points(9, K)
+    target = distances(v, K)[[3, 7, 8], :7]
+    weights = np.ones((3, 7))
+    target[2, 0] = 0.0  # of no weight, so that the point need not coincide with the first
+    weights[2, 0] = 0.0
+    found, converged = _placing.place(v[:7], K, target, weights, 200)
+    assert converged.all()
+    np.testing.assert_array_equal(found[0], v[3])
+    np.testing.assert_allclose(found[1:], v[7:], atol=1e-4)
