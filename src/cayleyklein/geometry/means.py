@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein import _validation as checks
-from cayleyklein._typing import Floats
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.distances import distance_between, norms
 from cayleyklein.geometry.geodesics import exp_map, log_map, metric_tensor
@@ -121,7 +121,9 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     return np.array(x)
 
 
-def hessian_of_sum(v: Floats, d: Floats, weight: Floats, g: Floats, k: float, power: int) -> Floats:
+def hessian_of_sum(
+    v: AnyFloats, d: Floats, weight: Floats, g: Floats, k: float, power: int
+) -> Floats:
     """Return the Hessian of Σ w dᵖ/p, from logarithms v, their lengths d and the weights w dᵖ⁻².
 
     k is √K or -√-K, in the unit of 1/d.
