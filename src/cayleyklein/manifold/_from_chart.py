@@ -1,4 +1,4 @@
-"""Embeddings that are curved already, as coordinates of a metric."""
+"""Curved embeddings as coordinates of a metric."""
 
 import math
 from contextlib import nullcontext
@@ -16,8 +16,6 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.geometry import charts
 from cayleyklein.metrics import CurvedMetric
-
-KNOWN_TO = 1e-4  # shift of a point by rounding, in units of 1/√|K|, above which a warning is given
 
 
 class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -79,9 +77,13 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     }
 
     def __init__(
-        self, chart: str = "poincare", *, curvature: float = -1.0, radius: float | None = None,
+        self,
+        chart: str = "poincare",
+        *,
+        curvature: float = -1.0,
+        radius: float | None = None,
         axis: int = -1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.chart = chart
         self.curvature = curvature
         self.radius = radius
@@ -151,9 +153,13 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return rows
 
     def _warn_where(self, lost: Floats, what: str, remedy: str) -> None:
-        unit, count = math.sqrt(abs(self.curvature)) or 1.0, np.count_nonzero(lost > KNOWN_TO)
+        """Warn of rows that rounding may have moved by over 1e-4/√|K|."""
+        known_to = 1e-4
+        unit = math.sqrt(abs(self.curvature)) or 1.0
+        count = np.count_nonzero(lost > known_to)
         if count:
             checks.warn_caller(
-                f"{what} fix the distance of row {lost.argmax()} to ±{lost.max() / unit:.2g} only, "
-                f"and of {count} of {len(lost)} rows to less than ±{KNOWN_TO / unit:.2g}; {remedy}."
+                f"{what} fix the distance of row {lost.argmax()} only to ±{lost.max() / unit:.2g}, "
+                f"and those of {count} of {len(lost)} rows to worse than ±{known_to / unit:.2g}; "
+                f"{remedy}."
             )

@@ -18,18 +18,11 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry.space import refuse_at
+from cayleyklein.manifold import _limits
 from cayleyklein.manifold import _stress as spaces
 from cayleyklein.manifold._placing import place
-from cayleyklein.manifold.scaling import SAMPLE, Scaling, ScalingProblem, bridged
+from cayleyklein.manifold.scaling import Scaling, ScalingProblem, bridged
 from cayleyklein.metrics import CurvedMetric, Metric
-
-STRONGEST_GIVEN = 24.0  # √-K times the largest δ beyond which Klein's coordinates lose all digits
-UNDETERMINED = (
-    "The curvature is undetermined: flat and hyperbolic spaces fit these dissimilarities equally "
-    "well. It is set to 0; pass curvature=0.0 if that is meant, or more rows."
-)
-ON_DIAGONAL = 1e-10  # share of the largest δ up to which a δ of a row with itself is rounding
-LARGEST = 1e100  # bound, with its inverse, of the largest δ: squares and cubes must not overflow
 
 
 class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -126,10 +119,16 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     }
 
     def __init__(
-        self, n_components: int = 2, *, curvature: float | str = "learned",
-        n_init: int | str = "auto", max_iter: int = 1000, tol: float = 1e-6,
-        random_state: Any = None, metric: Any = "euclidean",
-    ) -> None:  # fmt: skip
+        self,
+        n_components: int = 2,
+        *,
+        curvature: float | str = "learned",
+        n_init: int | str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        metric: Any = "euclidean",
+    ) -> None:
         self.n_components = n_components
         self.curvature = curvature
         self.n_init = n_init
@@ -155,7 +154,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         estimators.check_parameters(self)
         rng = check_random_state(self.random_state)
         rows = self._check_rows(X, reset=True)
-        n, r = len(rows), int(self.n_components)
+        n = len(rows)
+        r = int(self.n_components)
         remedy = "Fit a sample, and transform the others."
         checks.check_memory(40.0 * n * n, f"Scaling {n:,} rows", remedy)
         between = rows if self._precomputed else self._between(rows, None)
@@ -169,18 +169,26 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         filled = delta if known is None else bridged(delta, known > 0)
         K = None if self.curvature == "learned" else float(self.curvature)
         longest = float(filled.max()) * size
-        if K is not None and K < 0 and np.sqrt(-K) * longest > STRONGEST_GIVEN:
+        strongest = 24.0  # √-K times the largest δ: beyond, Klein's coordinates lose all digits
+        if K is not None and K < 0 and np.sqrt(-K) * longest > strongest:
             raise InvalidInputError(
                 f"Got curvature={K:g} for dissimilarities up to {longest:g}, but expected at least "
-                f"{-((STRONGEST_GIVEN / longest) ** 2):.4g}: beyond, coordinates in double "
+                f"{-((strongest / longest) ** 2):.4g}: beyond, coordinates in double "
                 f"precision have no digits left."
             )
         problem = ScalingProblem(
-            delta, known, filled, r, None if K is None else K * size**2, self.max_iter,
-            self.tol, rng,
-        )  # fmt: skip
+            delta,
+            known,
+            filled,
+            r,
+            K=None if K is None else K * size**2,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+        )
         with estimators.few_threads(n, n):
-            few = 4 if n <= SAMPLE else 1  # the stress of few rows has more different minima
+            # the stress of few rows has more different minima
+            few = 4 if n <= _limits.SAMPLE else 1
             fit = problem.solve(few if self.n_init == "auto" else int(self.n_init))
             surface = spaces.to_surface(fit.v, fit.K)
             fit = fit._replace(v=spaces.to_centered(surface, fit.K))
@@ -188,7 +196,11 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.dissimilarity_matrix_ = given
         self._rows = None if self._precomputed else rows
         if not fit.determined:
-            checks.warn_caller(UNDETERMINED)
+            checks.warn_caller(
+                "The curvature is undetermined: flat and hyperbolic spaces fit these "
+                "dissimilarities equally well. It is set to 0; pass curvature=0.0 if that is "
+                "meant, or more rows."
+            )
         self._warn_unless(fit.converged)
         return self
 
@@ -236,9 +248,12 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _keep(self, fit: Scaling, stress: spaces.Stress, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
         self.stress_ = float(fit.stress * stress.total * size**2)
-        v, learned = fit.v * size, self.curvature == "learned"
+        v = fit.v * size
+        learned = self.curvature == "learned"
         K = fit.K / size**2 if learned else float(self.curvature)
-        self.curvature_, self._tangent, self.n_iter_ = float(K), v, max(1, fit.n_iter)
+        self.curvature_ = float(K)
+        self._tangent = v
+        self.n_iter_ = max(1, fit.n_iter)
         X = spaces.to_surface(v, K)
         self.sphere_ = X * spaces.radii(X, K) if K > 0 else None
         whole = K > 0 and bool((X[:, -1] <= 0).any())
@@ -259,7 +274,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> Floats:
-        finite, least = "allow-nan" if self._precomputed else True, 2 if reset else 1
+        finite = "allow-nan" if self._precomputed else True
+        least = 2 if reset else 1
         rows: Floats = estimators.check_data(
             self, X, dtype=float, reset=reset, ensure_min_samples=least, ensure_all_finite=finite
         )
@@ -290,7 +306,7 @@ def check_dissimilarities(values: Floats, name: str) -> float:
     said = f"Negative values in data: {name} is negative"
     refuse_at(values < 0, said, "; dissimilarities are 0 or more.")
     longest = float(np.nanmax(values, initial=0.0))
-    if longest and not 1 / LARGEST <= longest <= LARGEST:
+    if longest and not 1e-100 <= longest <= 1e100:  # whose squares and cubes stay finite
         said = f"{name} has a largest dissimilarity of {longest:g}, whose powers"
         raise InvalidInputError(f"{said} overflow or underflow; divide {name} by it.")
     return longest
@@ -298,16 +314,15 @@ def check_dissimilarities(values: Floats, name: str) -> float:
 
 def symmetric_dissimilarities(values: Floats, name: str) -> Floats:
     """Check that dissimilarities are symmetric; fill in those missing in one triangle only."""
-    expected, (rows, columns) = 'a square matrix with metric="precomputed"', values.shape
+    expected = 'a square matrix with metric="precomputed"'
+    rows, columns = values.shape
     checks.expect(rows == columns, f"{name} of shape", values.shape, expected)
     longest = check_dissimilarities(values, name)
     values = np.where(np.isnan(values), values.T, values)
     symmetric = checks.as_symmetric(np.nan_to_num(values), name)
-    said, remedy = (
-        "must be 0 on the diagonal, but is not",
-        "; convert similarities to dissimilarities first.",
-    )
-    refuse_at(np.diagonal(symmetric) > ON_DIAGONAL * longest, f"{name} {said}", remedy)
+    said = f"{name} must be 0 on the diagonal, but is not"
+    remedy = "; convert similarities to dissimilarities first."
+    refuse_at(np.diagonal(symmetric) > 1e-10 * longest, said, remedy)  # more than rounding
     symmetric[np.isnan(values)] = np.nan
     np.fill_diagonal(symmetric, 0.0)
     return symmetric

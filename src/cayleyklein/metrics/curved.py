@@ -160,6 +160,9 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
 
     # What the sums and products of metrics ask of each of their parts.
 
+    def _place(self, X: Floats, name: str) -> tuple[Floats, Floats]:
+        return space.place_points(self, X, name)
+
     def _sides(
         self, X: Floats, Y: Floats | None, outside: distances.Outside
     ) -> tuple[list[_pairwise.LiftedSide], float]:
@@ -209,7 +212,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         metric; rows outside the domain are put just inside its boundary.
         """
         rows = checks.as_points(X, "X", self.dimension, ndim=2)
-        z, _ = self._place(rows, "X")  # raises where squares overflow
+        z, _ = space.place_points(self, rows, "X")  # raises where squares overflow
         found = lifts.euclidean_coordinates(z, self.curvature)
         return found.astype(checks.float_dtype(X), copy=found is rows)
 
@@ -329,7 +332,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
             K > 0, the others for K < 0. Coordinates are in units of 1/√abs(K).
         """
         charts.refuse_chart(chart, int(np.sign(self.curvature)))
-        z, s = self._inside(checks.as_points(X, "X", self.dimension), "X")
+        z, s = self.inside(X, "X")
         y = charts.place_in_chart(self.length_unit * z, s, chart)
         return y.astype(checks.float_dtype(X), copy=False)
 

@@ -24,7 +24,6 @@ from cayleyklein.geometry.rounding import binary_scale
 from cayleyklein.geometry.space import refuse_at
 
 ON_ABSOLUTE = 1e-12  # largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute
-DUAL_TOLERANCE = 1e-9  # largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual
 
 
 def signature(A: ArrayLike) -> tuple[int, int, int]:
@@ -45,7 +44,8 @@ def signature(A: ArrayLike) -> tuple[int, int, int]:
     """
     eigenvalues = np.linalg.eigvalsh(checks.as_symmetric(A, "A"))
     size = angles.ZERO_EIGENVALUE * np.abs(eigenvalues).max()
-    negative, positive = int((eigenvalues < -size).sum()), int((eigenvalues > size).sum())
+    negative = int((eigenvalues < -size).sum())
+    positive = int((eigenvalues > size).sum())
     return negative, len(eigenvalues) - negative - positive, positive
 
 
@@ -86,12 +86,13 @@ class Absolute(Frozen):
 
     def __init__(self, matrix: ArrayLike, dual: ArrayLike | None = None) -> None:
         form = angles.as_form(matrix, "matrix")
-        counts, d = signature(form), len(form) - 1
+        counts = signature(form)
+        d = len(form) - 1
         if dual is not None:
             dual_form = angles.as_form(dual, "dual")
             product = form @ dual_form
             error = np.abs(product - np.eye(d + 1) * np.trace(product) / (d + 1)).max()
-            if error > DUAL_TOLERANCE * np.abs(form).max() * np.abs(dual_form).max():
+            if error > 1e-9 * np.abs(form).max() * np.abs(dual_form).max():
                 raise InvalidInputError(
                     f"dual is not dual to matrix: matrix @ dual must be a multiple of the identity "
                     f"(zero for a singular matrix), but is off by {error:.3g}."
@@ -191,22 +192,54 @@ class PlanarGeometry:
 
 # The table of the paper (§2.2). Corrected: the dual of the dual Euclidean absolute has signs
 # (+, 0, 0), and the two points of the pseudo-Euclidean one are real.
-_E, _H, _P = "elliptic", "hyperbolic", "parabolic"
+_E = "elliptic"
+_H = "hyperbolic"
+_P = "parabolic"
 PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
     PlanarGeometry("elliptic", (1, 1, 1), (1, 1, 1), "non-degenerate complex conic", ((_E, _E),)),
-    PlanarGeometry("hyperbolic", (1, 1, -1), (1, 1, -1), "non-degenerate real conic",
-                   ((_H, _E), (_H, _H), (_E, _H))),
-    PlanarGeometry("dual Euclidean", (1, 1, 0), (1, 0, 0),
-                   "two complex lines with a real intersection point", ((_E, _P),)),
-    PlanarGeometry("dual pseudo-Euclidean", (1, -1, 0), (1, 0, 0),
-                   "two real lines with a double real intersection point", ((_H, _P),)),
-    PlanarGeometry("Euclidean", (1, 0, 0), (1, 1, 0),
-                   "two complex points with a double real line passing through", ((_P, _E),)),
-    PlanarGeometry("pseudo-Euclidean", (1, 0, 0), (1, -1, 0),
-                   "two real points with a double real line passing through", ((_P, _H),)),
-    PlanarGeometry("Galilean", (1, 0, 0), (1, 0, 0),
-                   "double real line with a real intersection point", ((_P, _P),)),
-)  # fmt: skip
+    PlanarGeometry(
+        "hyperbolic",
+        (1, 1, -1),
+        (1, 1, -1),
+        "non-degenerate real conic",
+        ((_H, _E), (_H, _H), (_E, _H)),
+    ),
+    PlanarGeometry(
+        "dual Euclidean",
+        (1, 1, 0),
+        (1, 0, 0),
+        "two complex lines with a real intersection point",
+        ((_E, _P),),
+    ),
+    PlanarGeometry(
+        "dual pseudo-Euclidean",
+        (1, -1, 0),
+        (1, 0, 0),
+        "two real lines with a double real intersection point",
+        ((_H, _P),),
+    ),
+    PlanarGeometry(
+        "Euclidean",
+        (1, 0, 0),
+        (1, 1, 0),
+        "two complex points with a double real line passing through",
+        ((_P, _E),),
+    ),
+    PlanarGeometry(
+        "pseudo-Euclidean",
+        (1, 0, 0),
+        (1, -1, 0),
+        "two real points with a double real line passing through",
+        ((_P, _H),),
+    ),
+    PlanarGeometry(
+        "Galilean",
+        (1, 0, 0),
+        (1, 0, 0),
+        "double real line with a real intersection point",
+        ((_P, _P),),
+    ),
+)
 
 
 def classify(absolute: Absolute) -> PlanarGeometry:
@@ -231,7 +264,8 @@ def classify(absolute: Absolute) -> PlanarGeometry:
     """
     if not isinstance(absolute, Absolute):
         raise InvalidInputError(f"absolute must be an Absolute; got {type(absolute).__name__}.")
-    said, d = "Only planar geometries have a type", absolute.dimension
+    said = "Only planar geometries have a type"
+    d = absolute.dimension
     refuse_at(d != 2, said, f"; this absolute has dimension {d}.", NotRepresentableError)
     found = tuple(
         (1,) * max(n, p) + (-1,) * min(n, p) + (0,) * z

@@ -27,8 +27,6 @@ from cayleyklein.geometry import _balls, distances, frozen, rounding, space
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.projective.angles import bilinear, homogenize
 
-COLLINEARITY_TOLERANCE = 1e-8  # largest distance to the line, as a part of the extent of the points
-
 
 def cross_ratio(
     p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike, *, homogeneous: bool = False
@@ -138,10 +136,12 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     space.refuse_at(same, "p and q are the same point", "; a line needs two.")
     form, p, q, unit = angles.rescale(form, p, q)
     x, _, u = angles.span(homogenize(p), homogenize(q))
-    s_xx, s_xu, s_uu = bilinear(form, x, x), bilinear(form, x, u), bilinear(form, u, u)
+    s_xx = bilinear(form, x, x)
+    s_xu = bilinear(form, x, u)
+    s_uu = bilinear(form, u, u)
     contained = (s_xx == 0) & (s_xu == 0) & (s_uu == 0)
-    space.refuse_at(contained, "The line pq lies in the absolute", ", with all its points.",
-              NotRepresentableError)  # fmt: skip
+    said = "The line pq lies in the absolute"
+    space.refuse_at(contained, said, ", with all its points.", NotRepresentableError)
     root = np.sqrt(angles.discriminant(form, x, u)[0].astype(np.complex128))
     # On σx + τu the roots are (-(s_xu ± √D), s_xx) or, the same, (s_uu, -(s_xu ∓ √D)): of the two
     # the one in which nothing cancels.
@@ -189,9 +189,10 @@ def _minors(points: AnyArray, is_homogeneous: bool) -> AnyArray:
     extent = np.asarray(extents.max(axis=-1))
     values = np.linalg.svd(points, compute_uv=False)[..., 2 if is_homogeneous else 1 :]
     off = values.max(axis=-1, initial=0.0)  # the points span more than a line
-    bad = off > COLLINEARITY_TOLERANCE * extent + 32 * rounding.EPSILON * size
-    space.refuse_at(bad, "The points p, q, P, Q are not collinear",
-              f": one is {off.max():.3g} off the line of the others.")  # fmt: skip
+    # off the line by more than a rounded point can be: 1e-8 of the extent of the points
+    bad = off > 1e-8 * extent + 32 * rounding.EPSILON * size
+    where = f": one is {off.max():.3g} off the line of the others."
+    space.refuse_at(bad, "The points p, q, P, Q are not collinear", where)
     best = extents.argmax(axis=-1)[..., None, None, None]
     scale = rounding.binary_scale(extent[..., None])[..., None]
     return np.asarray(np.take_along_axis(minors, best, axis=-1)[..., 0] / scale)
@@ -225,13 +226,16 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
     def __init__(self, normals: ArrayLike, offsets: ArrayLike) -> None:
         normals = checks.as_points(normals, "normals", ndim=2)
         offsets = checks.as_finite_array(offsets, "offsets")
-        checks.expect(offsets.shape == (len(normals),), "offsets of shape", offsets.shape,
-                      f"one entry for each of the {len(normals)} normals")  # fmt: skip
+        expected = f"one entry for each of the {len(normals)} normals"
+        right = offsets.shape == (len(normals),)
+        checks.expect(right, "offsets of shape", offsets.shape, expected)
         space.refuse_at(~normals.any(axis=1), "normals has a zero vector", ".")
         self._fill(normals=frozen.read_only(normals), offsets=frozen.read_only(offsets))
-        (m, d), sizes = normals.shape, distances.norms(normals)
+        m, d = normals.shape
+        sizes = distances.norms(normals)
         with np.errstate(over="ignore"):
-            a, b = normals / sizes[:, None], offsets / sizes
+            a = normals / sizes[:, None]
+            b = offsets / sizes
         checks.refuse_overflow(np.isfinite(b), "offsets / ‖normals‖", "offsets")
         # Stiemke: no direction u ≠ 0 has a·u ≤ 0 throughout iff the a span space and have a
         # combination with positive coefficients that vanishes.
@@ -318,7 +322,8 @@ def hilbert_distance(body: _balls.ConvexBody, p: ArrayLike, q: ArrayLike) -> Any
     same = ~step.any(axis=-1)
     direction = np.where(same[..., None], 1.0, step / scale)  # any, for a point and itself
     length = np.where(same, 0.0, scale[..., 0])
-    forth, back = body.exit_time(y, direction), body.exit_time(x, -direction)
+    forth = body.exit_time(y, direction)
+    back = body.exit_time(x, -direction)
     with np.errstate(divide="ignore"):  # a time may round to zero next to the boundary
         value = (np.log1p(length / forth) + np.log1p(length / back)) / 2
     return np.asarray(value).astype(checks.float_dtype(p, q), copy=False)[()]
