@@ -160,7 +160,9 @@ def descend(
     for _ in range(recipe.n_passes):
         anchors = np.arange(len(rows.X))
         if len(anchors) > FEWEST_ANCHORS:
-            anchors = draw_by_class(rows.labels, n_anchors(rows.n_columns), 1, rng)
+            labels = rows.labels[rows.order]
+            drawn = draw_by_class(labels, n_anchors(rows.n_columns), 1, rng)
+            anchors = np.sort(rows.order[drawn])
         objective = recipe.pose(rows, anchors, found)
         losses.append([])
         end = minimise(
@@ -270,7 +272,7 @@ def product_map(rows: TrainingRows, fits: Fits) -> Callable[[Floats], Floats]:
 
 def part_unit(rows: TrainingRows, found: Parameters) -> float:
     Z = _coordinates(rows.X, found)
-    some = Z[euclidean.even_rows(len(Z), UNIT_ROWS)]
+    some = Z[rows.order[euclidean.even_rows(len(Z), UNIT_ROWS)]]
     k = min(UNIT_NEIGHBORS, len(Z) - 1)
     distances, _ = euclidean.nearest_rows(Z, some, k + 1)
     return float(np.median(distances[:, 1:])) or 1.0

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, Metric
@@ -19,7 +20,7 @@ EXACT_PLACES = 1000  # places that weigh the columns
 SLOPE_START = (1.0, 0.3)  # γ and λ of the fits whose slopes weigh the columns
 SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100  # such fits, and the places at which slopes are taken
 MOST_SCORE = 3.0  # of a rank: how far a value is beyond it from the others says nothing
-PLAIN_ROWS = 100_000  # rows whose standard deviations are the units of columns for plain neighbours
+PLAIN_ROWS = 100_000  # rows on a cluster whose standard deviations are the units of columns for plain neighbours
 TAIL = 5.0  # standard deviations from the mean that a value of a heavy-tailed column reaches
 
 
@@ -104,7 +105,9 @@ def has_heavy_tails(X: Floats) -> bool:
 def standard_metric(given: GivenRows) -> CurvedMetric:
     """Return the Euclidean metric of columns in units of their standard deviations."""
     kept = np.flatnonzero(given.weights > 0)
-    some = given.take(kept[even_rows(len(kept), PLAIN_ROWS)])
+    if isinstance(given.X, RowBlocks):
+        kept = kept[even_rows(len(kept), PLAIN_ROWS)]
+    some = given.take(kept)
     return CurvedMetric(factor=standard_weights(np.asarray(some.X), some.weights))
 
 

@@ -187,7 +187,7 @@ def fit_landmarks(
     sums = np.delete(sums[:m], slice(m, len(landmarks)), axis=1)  # of the landmarks that are kept
     sums += row_sums(kernel, X, truth, held_out.weights)
     coefficients = solved_sums(gram, sums, tuning.ridge)
-    noise = np.full(m, tuning.ridge * m / len(rest.weights))
+    noise = np.full(m, tuning.ridge * m / (rest.weights.sum() + held_out.weights.sum()))
     fitted = KernelMachine(
         distance=distance,
         gamma=kernel.gamma,

@@ -12,6 +12,7 @@ import numpy as np
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.learning.rows import place_order
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import CHUNK, SearchIndex, slices
@@ -41,7 +42,7 @@ class LocalScales:
         if n < 2:
             return cls(np.ones(n))
         if n > SCALE_ROWS:
-            some = even_rows(n, SCALE_ROWS)
+            some = np.sort(place_order(index.X)[even_rows(n, SCALE_ROWS)])
             sample = SearchIndex(index.X[some], index.metric, "auto")
             fifth = fifth_among(sample, index.X, np.isin(np.arange(n), some), n_jobs)
             return cls(floored_scales(fifth, some))

@@ -170,7 +170,7 @@ def best_left_out(rows: TrainingRows, found: Parameters) -> int:
     """Return the number of neighbours that predicts rows best, each left out in turn."""
     factor, center, K = found
     index = SearchIndex(rows.X, CurvedMetric(factor=factor, center=center, curvature=K))
-    some = even_rows(len(rows), LEFT_OUT_ROWS)
+    some = rows.order[even_rows(len(rows), LEFT_OUT_ROWS)]
     nearest = index.nearest(rows.X[some], max(NEIGHBORS) + 2, None)
     left_out = LeftOut(some, some, np.ones(len(some), dtype=bool))
     nearest = left_out.drop_from(nearest, nearest.rows.shape[1] - 1)
