@@ -334,8 +334,15 @@ def place_order(X: Floats, ties: Floats | None = None) -> Ints:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         middle = np.round((ascending.mean(axis=0) - low) / (high - low), 9)
     columns = np.argsort(middle, kind="stable")
-    keys = [*X[:, columns[::-1]].T]
-    return np.lexsort(keys if ties is None else [ties, *keys])
+    n_keys = 1
+    while n_keys < len(columns):  # as a rule few columns tell all rows apart
+        keys = X[:, columns[:n_keys]]
+        order = np.lexsort(keys[:, ::-1].T)
+        if (keys[order[1:]] != keys[order[:-1]]).any(axis=1).all():
+            return order
+        n_keys *= 4
+    keys_of_all = [*X[:, columns[::-1]].T]
+    return np.lexsort(keys_of_all if ties is None else [ties, *keys_of_all])
 
 
 def draw_by_class(labels: Ints, size: int | float, fewest: int, rng: np.random.Generator) -> Ints:
