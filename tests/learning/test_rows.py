@@ -28,7 +28,9 @@ def test_rows_are_merged_and_standardised_by_their_weights():
     copies = np.repeat(X, weights.astype(int), axis=0)
     np.testing.assert_allclose(rows.mean, copies.mean(axis=0))
     np.testing.assert_allclose(rows.scale, copies.std(axis=0))
-    np.testing.assert_allclose(rows.as_given, rows.X * copies.std(axis=0) + copies.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        rows.as_given, rows.X * copies.std(axis=0) + copies.mean(axis=0), atol=1e-12
+    )
     masses = {}
     for x, label, weight in zip(X.tolist(), y.tolist(), weights.tolist(), strict=True):
         if weight:
@@ -93,7 +95,9 @@ def test_the_constant_column_of_a_metric_moves_its_centre():
     """What it adds to each row is added to the centre of the others."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(20, 2)), np.full(20, 7.0)])
-    metric = CurvedMetric(factor=0.1 * rng.normal(size=(2, 3)), center=rng.normal(size=3), curvature=0.5)
+    metric = CurvedMetric(
+        factor=0.1 * rng.normal(size=(2, 3)), center=rng.normal(size=3), curvature=0.5
+    )
     rows = TrainingRows.from_raw(X, np.zeros(20, int), np.ones(20))
     found = rows.from_metric(metric)
     inside = CurvedMetric(factor=found.factor, center=found.center, curvature=0.5)

@@ -201,7 +201,9 @@ def test_a_sample_doubles_until_held_out_rows_gain_nothing(losses, sizes, kept, 
         return np.stack([np.full(50, 9.0), next(said) + wiggle])[None]
 
     recipe = LargeMarginRecipe("flat", max_iter=1, n_passes=1)
-    grown = samples.grow(rows, rows.nested_order(rng), (recipe,), judge, np.full(50, 1 / 50), rng, None)
+    grown = samples.grow(
+        rows, rows.nested_order(rng), (recipe,), judge, np.full(50, 1 / 50), rng, None
+    )
     assert learned == sizes
     assert [stage.n_rows for stage in grown.stages] == sizes
     np.testing.assert_allclose([stage.loss for stage in grown.stages], losses[: len(sizes)])

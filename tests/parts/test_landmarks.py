@@ -65,7 +65,8 @@ def test_held_out_rows_choose_the_tuning_with_the_least_error(noise, monkeypatch
 
 
 def test_more_landmarks_must_earn_it():
-    few, _ = landmarks.fit_landmarks(DISTANCE, problem(noise=3.0).rest.X[:40], np.arange(40), problem(noise=3.0), TUNINGS)  # fmt: skip
+    rows = problem(noise=3.0)
+    few, _ = landmarks.fit_landmarks(DISTANCE, rows.rest.X[:40], np.arange(40), rows, TUNINGS)
     assert len(few.rows) == 20
     rows = problem(n=300, noise=0.0)
     many, _ = landmarks.fit_landmarks(DISTANCE, rows.rest.X[:40], np.arange(40), rows, TUNINGS)

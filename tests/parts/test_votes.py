@@ -5,11 +5,11 @@ import pytest
 
 from cayleyklein import CurvedMetric
 from cayleyklein.learning.rows import GivenRows
+from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.parts.base import FitRows
 from cayleyklein.parts.places import LeftOut, Places
 from cayleyklein.parts.scales import LocalScales, floored_scales
 from cayleyklein.parts.votes import VotesPart
-from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.prediction.answers import Classes, Numbers
 
 PLANE = CurvedMetric.euclidean(2, curvature=0.3)

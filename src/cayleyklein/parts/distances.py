@@ -20,7 +20,7 @@ EXACT_PLACES = 1000  # places that weigh the columns
 SLOPE_START = (1.0, 0.3)  # γ and λ of the fits whose slopes weigh the columns
 SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100  # such fits, and the places at which slopes are taken
 MOST_SCORE = 3.0  # of a rank: how far a value is beyond it from the others says nothing
-PLAIN_ROWS = 100_000  # rows on a cluster whose standard deviations are the units of columns for plain neighbours
+PLAIN_ROWS = 100_000  # rows on a cluster whose deviations are the units for plain neighbours
 TAIL = 5.0  # standard deviations from the mean that a value of a heavy-tailed column reaches
 
 

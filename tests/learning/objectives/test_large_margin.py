@@ -148,14 +148,15 @@ def test_small_classes_have_fewer_targets(asked):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2, 3], [1, 2, 3, 4])
     X = rng.normal(size=(10, 2))
-    found = nearest_of_class(X, y, np.arange(10), asked, Parameters(np.eye(2), np.zeros(2), 0.0))
+    flat = Parameters(np.eye(2), np.zeros(2), 0.0)
+    found = nearest_of_class(X, y, np.arange(10), asked, flat)
     assert found.shape == (10, min(asked, 3))
     for i in range(10):
         others = [j for j in range(10) if j != i and y[j] == y[i]]
         others.sort(key=lambda j, i=i: np.linalg.norm(X[i] - X[j]))
         expected = others[:asked] + [-1] * (found.shape[1] - len(others))
         assert found[i].tolist() == expected[: found.shape[1]]
-    alone = nearest_of_class(X[:3], np.arange(3), np.arange(3), asked, Parameters(np.eye(2), np.zeros(2), 0.0))  # fmt: skip
+    alone = nearest_of_class(X[:3], np.arange(3), np.arange(3), asked, flat)
     assert alone.tolist() == [[-1]] * 3
 
 
@@ -176,7 +177,9 @@ def test_impostors_are_the_nearest_rows_of_other_classes_within_the_margin(m):
     metric = metric_of(X, 0.5)
     loss = objective(X, y, metric, m=m, margin=0.3)
     found = loss.impostors(LiftedRows(X, metric))
-    D = np.array(slow.all_distances(X, X, [(1.0, *(np.asarray(a).tolist() for a in metric))]), float)
+    D = np.array(
+        slow.all_distances(X, X, [(1.0, *(np.asarray(a).tolist() for a in metric))]), float
+    )
     widest = 0
     for i in range(40):
         reach = 0.3 + max(D[i, j] for j in loss.targets[i] if j >= 0)
