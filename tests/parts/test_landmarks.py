@@ -112,3 +112,16 @@ def test_a_trial_keeps_the_neighbours_of_the_best_ridge():
         DISTANCE, rows, (0.7,), (0.2,), 60, np.random.default_rng(0)
     )
     assert one.tuning == Tuning(0.7, 0.2)
+
+
+def test_without_noise_the_least_penalty_is_the_best():
+    rows, rng = problem(n=400, noise=0.0), np.random.default_rng(0)
+    found, _ = landmarks.fit_by_landmarks(DISTANCE, rows, (1.0,), (1e-6, 1.0, 1e3), 60, rng)
+    assert found.tuning.ridge == 1e-6
+    # and of noise alone the largest is
+    noise = rows._replace(targets=lambda y: np.random.default_rng(1).normal(size=(len(y), 1)))
+    sample = noise.sample._replace(targets=rng.normal(size=noise.sample.targets.shape))
+    found, _ = landmarks.fit_by_landmarks(
+        DISTANCE, noise._replace(sample=sample), (1.0,), (1e-6, 1.0, 1e3), 60, rng
+    )
+    assert found.tuning.ridge == 1e3

@@ -235,3 +235,12 @@ def test_what_a_column_adds_is_the_answer_without_its_mean_over_other_rows():
         assert why.columns[j] == pytest.approx(
             model.predict(X[7:8])[0] - model.predict(others).mean()
         )
+
+
+def test_without_held_out_rows_numbers_spread_as_the_targets_do():
+    model = CurvedKernelRegressor(metric=CurvedMetric.euclidean(1), random_state=0)
+    mean, std = model.fit([[0.0], [1.0]], [3.0, 7.0]).predict([[0.5], [9.0]], return_std=True)
+    assert "too few" in model.selection_.reason
+    np.testing.assert_allclose(std, 2.0)
+    low, high = model.predict_interval([[0.5]], 0.9)
+    np.testing.assert_allclose([low[0], high[0]], [mean[0] - 2.0, mean[0] + 2.0])
