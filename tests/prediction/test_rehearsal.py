@@ -61,7 +61,7 @@ def test_number_trials_are_what_a_fitted_regressor_says():
         np.testing.assert_allclose(means, model.predict(out.X), rtol=1e-7, atol=1e-10)
 
 
-@pytest.mark.parametrize("weights", ["local", "linear"])
+@pytest.mark.parametrize("weights", ["local", "uniform", "linear", "distance"])
 @pytest.mark.parametrize("numbers", [(1,), (3, 9, 40)])
 def test_votes_by_distance_are_what_a_fitted_classifier_says(weights, numbers):
     train, out = labelled()

@@ -83,7 +83,7 @@ class AskedVotes:
         found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
         answers = []
         for number in self.numbers:
-            k = max(1, min(number, distances.shape[1] - 1))
+            k = max(1, min(number, len(votes.places.rows) - 1))
             near = nearest_of(found, candidates_of(self.weights, k))
             answers.append(votes.answers(near, k, prior=prior))
         return np.array(answers)
