@@ -116,7 +116,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             some = cast(Floats, given.draw(distances.EXACT_PLACES, 1, rng).X)
         else:
             refuse_huge(given.X, "X")
-            some = given.X[Places.pooled(given.X, given.weights).rows]
+            some = given.X[Places.pooled(given.X, given.weights, ordered=True).rows]
             n_places = len(some)
             if n_places > folds.FOLDS_UP_TO:
                 some = some[euclidean.even_rows(n_places, distances.EXACT_PLACES)]
