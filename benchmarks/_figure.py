@@ -61,8 +61,10 @@ def draw(classifiers: str, curvature: str, path: Path) -> None:
         mean = sum(gain.values()) / len(gain)
         axes.set(
             xlabel=f"accuracy with curved parts minus flat part only, points; mean {mean:+.1f}",
-            yticks=range(len(names)), yticklabels=names, ylim=(-0.8, len(names) - 0.2),
-        )  # fmt: skip
+            yticks=range(len(names)),
+            yticklabels=names,
+            ylim=(-0.8, len(names) - 0.2),
+        )
         axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside upper center", ncols=2, frameon=False)
         figure.savefig(path, metadata={"Date": None})

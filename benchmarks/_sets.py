@@ -16,10 +16,28 @@ Set = tuple[np.ndarray, np.ndarray]
 
 TEST_ROWS = 2000
 KEEL = [
-    "australian", "banana", "bands", "contraceptive", "hayes-roth", "heart", "led7digit",
-    "mammographic", "marketing", "monk-2", "movement_libras", "penbased", "phoneme", "ring",
-    "segment", "spambase", "tae", "texture", "titanic", "twonorm", "wisconsin",
-]  # fmt: skip
+    "australian",
+    "banana",
+    "bands",
+    "contraceptive",
+    "hayes-roth",
+    "heart",
+    "led7digit",
+    "mammographic",
+    "marketing",
+    "monk-2",
+    "movement_libras",
+    "penbased",
+    "phoneme",
+    "ring",
+    "segment",
+    "spambase",
+    "tae",
+    "texture",
+    "titanic",
+    "twonorm",
+    "wisconsin",
+]
 
 
 def bundled() -> dict[str, Set]:

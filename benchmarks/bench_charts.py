@@ -153,8 +153,10 @@ def errors(single: bool) -> None:
                 continue
             if chart not in true:
                 true[chart] = [truth(p, q, chart) for p, q in zip(*given[chart], strict=True)]
-            error = [abs(float(t - float(v))) if np.isfinite(v) else np.nan
-                     for t, v in zip(true[chart], values, strict=True)]  # fmt: skip
+            error = [
+                abs(float(t - float(v))) if np.isfinite(v) else np.nan
+                for t, v in zip(true[chart], values, strict=True)
+            ]
             text = "NaN" if np.isnan(error).any() else f"{max(error):.1e}"
             rows.setdefault(f"{name}, {chart}", []).append(text)
     print(f"{'radius':34}" + "".join(f"{r:>9}" for r in RADII))

@@ -174,12 +174,13 @@ class LearnedNeighbors:
         start = time.process_time()
         scores = [
             [
-                KNeighborsClassifier(k).fit(rows[train] @ map_.T, y[train])
+                KNeighborsClassifier(k)
+                .fit(rows[train] @ map_.T, y[train])
                 .score(rows[test] @ map_.T, y[test])
                 for (train, test), map_ in zip(folds, maps, strict=True)
             ]
             for k in NEIGHBORS
-        ]  # fmt: skip
+        ]
         k = NEIGHBORS[int(np.mean(scores, axis=1).argmax())]
         self.voters = KNeighborsClassifier(k).fit(rows @ self.map.T, y)
         self.classes_ = self.voters.classes_

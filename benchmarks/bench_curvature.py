@@ -174,8 +174,10 @@ def show(kind, K, d, n, draws, first=0, **options):
     found = [estimate(kind, K, d, n, seed, **options) for seed in range(first, first + draws)]
     seconds = (time.process_time() - start) / draws
     # bends, because a learned L has another unit of length
-    bends = [K * np.square(draw_rows(n, d, np.random.default_rng(first + i))).sum() / n
-             for i in range(draws)]  # fmt: skip
+    bends = [
+        K * np.square(draw_rows(n, d, np.random.default_rng(first + i))).sum() / n
+        for i in range(draws)
+    ]
     if kind != "dissimilarities":
         pairs = [(e.bend_interval, bend) for e, bend in zip(found, bends, strict=True)]
     else:

@@ -94,10 +94,12 @@ def main() -> None:
         print(f"\naccuracy and log loss, {setting}:", ", ".join(GEOMETRIES))
         found = []
         for name, (X, y) in sets.items():
-            found.append([
-                [judge(X, y, given.rows, seed, *which, **how) for which in GEOMETRIES.values()]
-                for seed in range(given.splits)
-            ])  # fmt: skip
+            found.append(
+                [
+                    [judge(X, y, given.rows, seed, *which, **how) for which in GEOMETRIES.values()]
+                    for seed in range(given.splits)
+                ]
+            )
             shown = "  ".join(f"{a:.3f} {b:.3f}" for a, b in np.mean(found[-1], axis=0))
             print(f"{name:16s} {shown}", flush=True)
         summarize(setting, np.array(found), given.rows)

@@ -35,11 +35,13 @@ CASES = {  # parts of a state, and the goal in ms
     "1,000 points": ({"n": 1000}, 80),
     "200 points on the hemisphere": ({"n": 200, "chart": "hemisphere"}, 30),
     "200 points, order 3, two views, all layers": (
-        {"n": 200, "order": 3, "second": "hemisphere", "shown": frozenset(LAYERS)}, 80),
+        {"n": 200, "order": 3, "second": "hemisphere", "shown": frozenset(LAYERS)},
+        80,
+    ),
     "1,000 points, order 5": ({"n": 1000, "order": 5}, 200),
     "28 points and 20 figures": ({"n": 28, "objects": "figures"}, 30),
     "{7, 3} to depth 5, two views": ({"n": 3, "tiling": "7,3,5,0.7", "second": "poincare"}, 80),
-}  # fmt: skip
+}
 STEPS = 30
 
 
@@ -48,8 +50,11 @@ def state_of(n: int, **parts: Any) -> PlaneState:
     state = PlaneState(points=scatter(n, seed=0))
     if parts.get("objects"):
         points = ";".join(f"point,P{i},,ink,0,{i}" for i in range(11))
-        made = (f"{kind},{kind[0]}{i},P{i}.P{i + 1},ink,0,0"
-                for i in range(10) for kind in ("segment", "circle"))  # fmt: skip
+        made = (
+            f"{kind},{kind[0]}{i},P{i}.P{i + 1},ink,0,0"
+            for i in range(10)
+            for kind in ("segment", "circle")
+        )
         parts["objects"] = ";".join([points, *made])
     texts = {name: parts.pop(name) for name in ("objects", "tiling") if name in parts}
     return replace(state, **parts).with_parts(texts)

@@ -147,10 +147,16 @@ def few(n: int) -> Callable[[np.random.Generator], Iterator[Split]]:
 
 
 PROBLEMS: dict[str, Callable] = {
-    "nested Gaussians": nested, "rules": rules, "5 of 100 columns": noise_columns,
-    "Cauchy columns": cauchy, "25 % label noise": label_noise, "3 % minority": minority,
-    "n = 20": few(20), "n = 40": few(40), "100,000 × 12": many,
-}  # fmt: skip
+    "nested Gaussians": nested,
+    "rules": rules,
+    "5 of 100 columns": noise_columns,
+    "Cauchy columns": cauchy,
+    "25 % label noise": label_noise,
+    "3 % minority": minority,
+    "n = 20": few(20),
+    "n = 40": few(40),
+    "100,000 × 12": many,
+}
 
 
 def judge(name: str, data: Split) -> tuple[float, float, float]:

@@ -80,8 +80,10 @@ def main() -> None:
     if given.inside:
         measure(given.sizes[0])
         return
-    print("| rows | fit, CPU s | fit, s | of it learning metrics | neighbours' fit, CPU s | "
-          "predict, ms a row | MB beyond the data | accuracy |")  # fmt: skip
+    print(
+        "| rows | fit, CPU s | fit, s | of it learning metrics | neighbours' fit, CPU s | "
+        "predict, ms a row | MB beyond the data | accuracy |"
+    )
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for size in given.sizes:
         subprocess.run([sys.executable, __file__, size, "--inside"], check=True)

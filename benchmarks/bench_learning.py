@@ -88,8 +88,9 @@ def loss() -> None:
                 fastest(lambda f=objective, m=metric: f(m))
                 / fastest(lambda Z=Z, a=anchors: Z[a] @ Z.T)
             )
-        print(f"  d = {d}: flat {ratios[0]:.2f}, elliptic {ratios[1]:.2f}, "
-              f"hyperbolic {ratios[2]:.2f}")  # fmt: skip
+        print(
+            f"  d = {d}: flat {ratios[0]:.2f}, elliptic {ratios[1]:.2f}, hyperbolic {ratios[2]:.2f}"
+        )
 
 
 def flat() -> None:
@@ -129,10 +130,12 @@ def auto() -> None:
             linear = NeighborhoodComponentsAnalysis(random_state=0)
             nca.append(cpu(lambda m=linear, t=train: m.fit(*t))[0])
         other = KNeighborsClassifier(3).fit(linear.transform(train[0]), train[1])
-        print(f"auto, {n} × {d}: {np.median(ours):.2f} CPU-s, NCA {np.median(nca):.2f}: "
-              f"{np.median(ours) / np.median(nca):.3f} of it; accuracy "
-              f"{model.score(*test):.4f}, "
-              f"NCA {other.score(linear.transform(test[0]), test[1]):.4f}")  # fmt: skip
+        print(
+            f"auto, {n} × {d}: {np.median(ours):.2f} CPU-s, NCA {np.median(nca):.2f}: "
+            f"{np.median(ours) / np.median(nca):.3f} of it; accuracy "
+            f"{model.score(*test):.4f}, "
+            f"NCA {other.score(linear.transform(test[0]), test[1]):.4f}"
+        )
 
 
 def predict() -> None:
@@ -144,17 +147,22 @@ def predict() -> None:
         F = np.eye(d) + 0.01 * rng.normal(size=(d, d))
         small = F * 0.5 / np.linalg.norm(np.vstack([X, Q]) @ F.T, axis=1).max()
         metrics = {
-            "product (default)": ProductMetric([CurvedMetric(factor=F, curvature=K)
-                                                for K in (0.09, 1.0, 0.0)]),
+            "product (default)": ProductMetric(
+                [CurvedMetric(factor=F, curvature=K) for K in (0.09, 1.0, 0.0)]
+            ),
             "elliptic": CurvedMetric(factor=F, curvature=1.0),
             "hyperbolic": CurvedMetric(factor=small, curvature=-1.0),
-        }  # fmt: skip
+        }
         plain = NearestNeighbors(n_neighbors=16, algorithm="brute").fit(X)
-        models = {name: CurvedKNeighborsClassifier(15, metric=m, algorithm="brute").fit(X, y)
-                  for name, m in metrics.items()}  # fmt: skip
+        models = {
+            name: CurvedKNeighborsClassifier(15, metric=m, algorithm="brute").fit(X, y)
+            for name, m in metrics.items()
+        }
         base = fastest(lambda s=plain, Q=Q: s.kneighbors(Q))
-        ratios = {name: fastest(lambda m=model, Q=Q: m.predict(Q)) / base
-                  for name, model in models.items()}  # fmt: skip
+        ratios = {
+            name: fastest(lambda m=model, Q=Q: m.predict(Q)) / base
+            for name, model in models.items()
+        }
         print(f"  n = {n}, d = {d}:", ", ".join(f"{k} {v:.2f}" for k, v in ratios.items()))
 
 

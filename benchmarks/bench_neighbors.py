@@ -127,8 +127,10 @@ def bench_lower_tree(n: int, m: int) -> None:
             how: timed(lambda fitted=fitted, Q=Q: fitted.kneighbors(Q))
             for how, fitted in rivals.items()
         }
-        print(f"\nlower, {kind}, {shape}, d = {d}: goal {goal}; auto chose "
-              f"{rivals['auto'].algorithm_used_}; same rows: {same}")  # fmt: skip
+        print(
+            f"\nlower, {kind}, {shape}, d = {d}: goal {goal}; auto chose "
+            f"{rivals['auto'].algorithm_used_}; same rows: {same}"
+        )
         seconds = interleave(samplers, repeats=3)
         print_ratios(seconds, baseline="brute")
         pairs = zip(seconds["brute"], seconds["tree"], strict=True)
@@ -209,8 +211,10 @@ def print_peak(case: str, n: int, d: int = 64) -> None:
     grown = peak_memory() - before
     copies = {"elliptic": 1, "hyperbolic": 2, "mixed": 4 if how == "tree" else 2}[kind]
     lifted = copies * X.nbytes / 2**20
-    print(f"memory, {case}, {n} rows, d = {d}: {grown:.0f} MB beside the data "
-          f"(goal {lifted + 256:.0f}: the copies in Euclidean coordinates and 256)")  # fmt: skip
+    print(
+        f"memory, {case}, {n} rows, d = {d}: {grown:.0f} MB beside the data "
+        f"(goal {lifted + 256:.0f}: the copies in Euclidean coordinates and 256)"
+    )
 
 
 def timed_fit(metric, algorithm: str, X: np.ndarray) -> tuple[CurvedNeighbors, float]:

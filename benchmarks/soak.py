@@ -96,8 +96,10 @@ def main() -> int:
     found = np.array(rows)
     time_ratio = np.median(found[-3:, 0]) / np.median(found[1:4, 0])
     grown = found[-1, 1:] - found[1, 1:]
-    print(f"memory {grown[0]:+.1f} MB, time ×{time_ratio:.2f}, files {grown[1]:+.0f}, "
-          f"threads {grown[2]:+.0f}, objects {grown[3]:+.0f}")  # fmt: skip
+    print(
+        f"memory {grown[0]:+.1f} MB, time ×{time_ratio:.2f}, files {grown[1]:+.0f}, "
+        f"threads {grown[2]:+.0f}, objects {grown[3]:+.0f}"
+    )
     sound = grown[0] <= MORE_MEMORY and time_ratio <= SLOWER and grown[1] <= 0 and grown[2] <= 0
     print("sound" if sound else "NOT SOUND")
     return 0 if sound else 1

@@ -149,11 +149,25 @@ figure, axes = plt.subplots(1, 3, figsize=(11, 4.4), layout="constrained")
 for ax, (title, model) in zip(axes, panels.items(), strict=True):
     regions = np.full(inside.shape, np.nan)
     regions[inside] = np.searchsorted(names, model.fit(X, y).predict(plane[inside]))
-    ax.imshow(regions, cmap=colors, vmin=0, vmax=9, alpha=0.35, extent=(-1, 1, -1, 1),
-              origin="lower", interpolation="nearest")  # fmt: skip
+    ax.imshow(
+        regions,
+        cmap=colors,
+        vmin=0,
+        vmax=9,
+        alpha=0.35,
+        extent=(-1, 1, -1, 1),
+        origin="lower",
+        interpolation="nearest",
+    )
     for code, name in enumerate(names):
-        ax.scatter(*X[codes == code].T, s=12, color=colors(code), edgecolor="black",
-                   linewidth=0.4, label=name)  # fmt: skip
+        ax.scatter(
+            *X[codes == code].T,
+            s=12,
+            color=colors(code),
+            edgecolor="black",
+            linewidth=0.4,
+            label=name,
+        )
     ax.add_patch(plt.Circle((0, 0), 1, fill=False, linewidth=2))
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.set_title(f"{title}: {np.mean(scores[title]):.3f}", fontsize=11)

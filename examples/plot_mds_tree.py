@@ -25,8 +25,16 @@ from cayleyklein.datasets import load_wine
 from cayleyklein.plotting import MapDisplay
 
 TREE = {
-    "Indo-European": ["Germanic", "Italic", "Celtic", "Balto-Slavic", "Indo-Iranian", "Greek",
-                      "Armenian", "Albanian"],
+    "Indo-European": [
+        "Germanic",
+        "Italic",
+        "Celtic",
+        "Balto-Slavic",
+        "Indo-Iranian",
+        "Greek",
+        "Armenian",
+        "Albanian",
+    ],
     "Germanic": ["West Germanic", "North Germanic"],
     "West Germanic": ["English", "Frisian", "Dutch", "German"],
     "North Germanic": ["Icelandic", "Norwegian", "Swedish", "Danish"],
@@ -44,7 +52,7 @@ TREE = {
     "Indo-Iranian": ["Indo-Aryan", "Iranian"],
     "Indo-Aryan": ["Hindi", "Bengali", "Punjabi", "Marathi", "Gujarati", "Nepali"],
     "Iranian": ["Persian", "Pashto", "Kurdish", "Balochi"],
-}  # fmt: skip
+}
 
 names = [*TREE, *(leaf for branch in TREE.values() for leaf in branch if leaf not in TREE)]
 edges = np.array([(names.index(a), names.index(b)) for a, branch in TREE.items() for b in branch])
@@ -52,10 +60,12 @@ ones = np.ones(len(edges))
 steps = shortest_path(coo_array((ones, edges.T), shape=(len(names),) * 2).tocsr(), directed=False)
 branch_of = shortest_path(coo_array((ones, edges.T), shape=(len(names),) * 2).tocsr())
 families = [name for name in TREE["Indo-European"] if name in TREE]
-family = np.array([
-    next((f for f in families if np.isfinite(branch_of[names.index(f), i])), "others")
-    for i in range(len(names))
-])  # fmt: skip
+family = np.array(
+    [
+        next((f for f in families if np.isfinite(branch_of[names.index(f), i])), "others")
+        for i in range(len(names))
+    ]
+)
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 5), layout="compressed")
 pairs = len(names) * (len(names) - 1) / 2

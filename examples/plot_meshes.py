@@ -29,9 +29,15 @@ for (top, bottom), K in zip(panels.T, (-1.0, 0.0, 4.0), strict=True):
     area = mesh_polygon(leaf, metric).areas.sum() / 1000
     mesh = mesh_polygon(leaf, metric, holes=[hole], min_angle=25, max_area=area)
     colors = top.tripcolor(
-        *mesh.vertices.T, mesh.triangles, mesh.angles.min(axis=1),
-        vmin=20, vmax=60, cmap="viridis", edgecolors="white", linewidth=0.2,
-    )  # fmt: skip
+        *mesh.vertices.T,
+        mesh.triangles,
+        mesh.angles.min(axis=1),
+        vmin=20,
+        vmax=60,
+        cmap="viridis",
+        edgecolors="white",
+        linewidth=0.2,
+    )
     top.set_title(f"$K = {K:g}$: {len(mesh.triangles)} triangles, ≥ {mesh.angles.min():.1f}°")
 
     found = lloyd(start, metric, leaf, tol=1e-3)

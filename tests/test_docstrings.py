@@ -1,25 +1,34 @@
-"""Docstrings keep up with the code: every public name has an example, and defaults are right.
+"""Docstrings keep up with the code: every public name has an example, and parameters are right.
 
 What counts as public is what the packages list in ``__all__``. A class or a function has its own
 ``Examples``; a method may be shown in those of its class, of a base or of other methods instead;
 a constant is shown in some example of its package. What scikit-learn or Python themselves bring
 along is theirs to document.
 
-A docstring with ``Parameters`` lists those of the signature, all of them and in order. A default
-that it names is the signature's; a parameter with another default than None says so. "see" another
-function means that the defaults are that one's. `y` may be None for scikit-learn's sake alone.
+A class or a function lists the parameters of its signature, all of them and in order; so does a
+method, unless its first lines say what its arguments are. The fields of a record may be described
+by ``#:`` comments instead. A default that is named is the signature's; a parameter with another
+default than None says so. `y` may be None for scikit-learn's sake alone.
 """
 
 import ast
 import importlib
 import inspect
 import re
+from functools import cached_property
+from pathlib import Path
 from pkgutil import iter_modules
 
+import numpy as np
+import pandas as pd
 import pytest
 from numpydoc.docscrape import NumpyDocString
+from numpydoc.validate import validate
+from sklearn.base import is_regressor
+from sphinx.pycode import ModuleAnalyzer
 
 import cayleyklein
+from cayleyklein.learning import CurvedMLKR
 
 PACKAGES = sorted(
     f"cayleyklein.{module.name}"
@@ -68,15 +77,20 @@ def examples(thing):
 
 def test_lazy_names_are_those_of_the_packages():
     nothing_public = {"app", "columns", "parts"}
-    submodules = {package.partition(".")[2] for package in PACKAGES} - nothing_public
-    home = ""
-    for name in cayleyklein.__all__[1:]:
-        home = name if name in submodules else home
-        package = f"cayleyklein.{home}"
-        found = importlib.import_module(package) if name == home else public(package)[name]
-        assert getattr(cayleyklein, name) is found
-    assert {"__version__", *submodules} <= set(cayleyklein.__all__)
-    assert set(cayleyklein.__all__) <= set(dir(cayleyklein))
+    modules = {package.partition(".")[2] for package in PACKAGES} - nothing_public
+    assert {"__version__", *modules, *cayleyklein.MODULE_OF} == set(cayleyklein.__all__)
+    assert set(cayleyklein.__all__) == set(dir(cayleyklein))
+    for name in modules:
+        assert getattr(cayleyklein, name) is importlib.import_module(f"cayleyklein.{name}")
+    for name, module in cayleyklein.MODULE_OF.items():
+        assert getattr(cayleyklein, name) is public(f"cayleyklein.{module}")[name]
+
+
+def test_type_checkers_see_the_lazy_names():
+    tree = ast.parse(Path(cayleyklein.__file__).read_text("utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    seen = {alias.name for node in imports for alias in node.names}
+    assert set(cayleyklein.__all__) <= seen
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -99,7 +113,6 @@ def test_every_name_has_an_example(package):
 # -- parameters -------------------------------------------------------------------------
 
 DEFAULT = re.compile(r"\bdefault[= ](?P<value>.+?)(?:;|$)")
-SEE = re.compile(r"see :(?:class|func|meth):`(?P<where>[\w.]+)`$")
 NO_DEFAULT = object()
 
 
@@ -120,23 +133,8 @@ def signature(thing):
     }
 
 
-def find(name, thing):
-    """Return what a docstring refers to: a name of the library, or a method of the same class."""
-    last = name.rpartition(".")[2]
-    if inspect.isfunction(thing) and "." in thing.__qualname__:
-        module = inspect.getmodule(thing)
-        own = getattr(getattr(module, thing.__qualname__.partition(".")[0]), last, None)
-        if own is not None:
-            return own
-    return next(found for where, found in CALLABLES.items() if where.endswith(f".{last}"))
-
-
-def complaint(name, kind, default, thing=None):
+def complaint(name, kind, default, thing):
     """Return what is wrong with the documented type of a parameter, or None."""
-    elsewhere = SEE.match(kind)
-    if elsewhere:
-        theirs = signature(find(elsewhere["where"], thing))[name]
-        return None if theirs == default else f"{name}: {default!r} here, {theirs!r} there"
     stated = DEFAULT.search(kind)
     if stated is None:
         if default is NO_DEFAULT or name.startswith("*"):
@@ -161,12 +159,92 @@ def complaint(name, kind, default, thing=None):
 DESCRIBED = CALLABLES | {where: method for where, (_, method) in METHODS.items()}
 
 
+def commented_fields(cls):
+    """Return the fields of a class that a ``#:`` comment describes."""
+    found = ModuleAnalyzer.for_module(cls.__module__).find_attr_docs()
+    return {name for owner, name in found if owner == cls.__name__}
+
+
+def takes_parameters(thing):
+    """Say whether a thing is called by users with parameters of its own."""
+    if inspect.isclass(thing):
+        return not issubclass(thing, Exception) and not getattr(thing, "_is_protocol", False)
+    return bool(signature(thing))
+
+
 @pytest.mark.parametrize("where", DESCRIBED)
 def test_parameters_are_those_of_the_signature(where):
     thing = DESCRIBED[where]
-    if not NumpyDocString(inspect.getdoc(thing) or "")["Parameters"]:
-        return
-    listed, real = dict(documented(thing, "Parameters")), signature(thing)
+    listed = dict(documented(thing, "Parameters"))
+    if not listed:
+        if where in METHODS or not takes_parameters(thing):
+            return
+        listed = dict(documented(thing, "Attributes"))
+        if inspect.isclass(thing):
+            assert set(signature(thing)) <= set(listed) | commented_fields(thing)
+            return
+    real = signature(thing)
     assert list(listed) == list(real)
     wrong = [complaint(name, listed[name], default, thing) for name, default in real.items()]
     assert not any(wrong), [text for text in wrong if text]
+
+
+# -- fitted attributes ------------------------------------------------------------------
+
+ESTIMATORS = {
+    where: thing
+    for where, thing in CALLABLES.items()
+    if hasattr(thing, "get_params") and hasattr(thing, "fit")
+}
+
+
+def fitted(cls):
+    """Return an estimator fitted to a small table, or to tuples of rows."""
+    rng = np.random.default_rng(0)
+    if hasattr(cls, "size"):  # a learner from pairs, triplets or quadruplets
+        return cls().fit(rng.normal(size=(60, cls.size, 2)), np.repeat([1, -1], 30))
+    rows = 0.1 * rng.normal(size=(60, 2))
+    table = pd.DataFrame(rows, columns=["a", "b"])
+    numbers = rows[:, 0] + rows[:, 1] ** 2
+    if is_regressor(cls()) or cls is CurvedMLKR:
+        return cls().fit(table, numbers)
+    return cls().fit(table, (numbers > 0).astype(int))
+
+
+@pytest.mark.parametrize("where", ESTIMATORS)
+def test_fitted_attributes_are_those_documented(where):
+    model = fitted(ESTIMATORS[where])
+    listed, required = set(), set()
+    for entry in NumpyDocString(inspect.getdoc(model))["Attributes"]:
+        names = {name.strip() for name in entry.name.split(",")}
+        listed |= names
+        if "only if" not in " ".join(entry.desc):
+            required |= names
+    assert not {name for name in required if not hasattr(model, name)}
+    public_state = {n for n in vars(model) if n.endswith("_") and not n.startswith("_")}
+    assert public_state <= listed
+
+
+# -- numpydoc's own checks --------------------------------------------------------------
+
+PROPERTIES = {
+    f"{where}.{name}"
+    for where, cls in CALLABLES.items()
+    if inspect.isclass(cls)
+    for base in family(cls)
+    for name, value in vars(base).items()
+    if isinstance(value, property | cached_property) and not name.startswith("_")
+}
+LEFT_OUT = {
+    "ES01",  # a summary of one sentence often says all
+    "EX01",  # examples: test_every_name_has_an_example, which also looks at those of the class
+    "PR01",  # parameters: test_parameters_are_those_of_the_signature, which knows records
+    "RT01",  # a summary "Return the ... of shape ..." needs no section that repeats it
+    "SA01",  # few names need a "See Also"; the text links to others
+}
+
+
+@pytest.mark.parametrize("where", sorted({*DESCRIBED, *PROPERTIES}))
+def test_numpydoc_accepts_it(where):
+    faults = [(code, said) for code, said in validate(where)["errors"] if code not in LEFT_OUT]
+    assert not faults

@@ -4,16 +4,39 @@ Names are loaded on first use, so that ``import cayleyklein`` costs next to noth
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cayleyklein._version import __version__
 
 if TYPE_CHECKING:
+    from cayleyklein import (
+        curvature,
+        datasets,
+        diagrams,
+        exceptions,
+        experiments,
+        geometry,
+        learning,
+        manifold,
+        meshes,
+        metrics,
+        neighbors,
+        plotting,
+        prediction,
+        svm,
+        tables,
+    )
     from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
     from cayleyklein.diagrams import CayleyKleinVoronoi
-    from cayleyklein.learning import MMC, CayleyKleinLMNN, CurvedLMNN, CurvedMLKR, CurvedPairs
-    from cayleyklein.learning.comparisons import CurvedQuadruplets, CurvedTriplets
+    from cayleyklein.learning import (
+        MMC,
+        CayleyKleinLMNN,
+        CurvedLMNN,
+        CurvedMLKR,
+        CurvedPairs,
+        CurvedQuadruplets,
+        CurvedTriplets,
+    )
     from cayleyklein.manifold import CurvedMDS, FromChart
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
@@ -26,59 +49,86 @@ if TYPE_CHECKING:
     )
     from cayleyklein.svm import CurvedLinearSVC
 
-# After each folder come the names that are loaded from it.
-__all__ = [  # noqa: RUF022
-    "__version__",
-    "curvature",
-    "CurvatureEstimate",
-    "estimate_curvature",
-    "datasets",
-    "diagrams",
-    "CayleyKleinVoronoi",
-    "exceptions",
-    "experiments",
-    "geometry",
-    "learning",
-    "CayleyKleinLMNN",
-    "CurvedLMNN",
-    "CurvedMLKR",
-    "CurvedPairs",
-    "CurvedQuadruplets",
-    "CurvedTriplets",
+__all__ = [
     "MMC",
-    "manifold",
-    "CurvedMDS",
-    "FromChart",
-    "meshes",
-    "lloyd",
-    "mesh_polygon",
-    "metrics",
-    "CurvedMetric",
-    "FormMetric",
-    "MixedMetric",
-    "ProductMetric",
-    "neighbors",
-    "CurvedNeighbors",
-    "plotting",
-    "prediction",
+    "CayleyKleinLMNN",
+    "CayleyKleinVoronoi",
+    "CurvatureEstimate",
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedKernelClassifier",
     "CurvedKernelRegressor",
-    "svm",
+    "CurvedLMNN",
     "CurvedLinearSVC",
+    "CurvedMDS",
+    "CurvedMLKR",
+    "CurvedMetric",
+    "CurvedNeighbors",
+    "CurvedPairs",
+    "CurvedQuadruplets",
+    "CurvedTriplets",
+    "FormMetric",
+    "FromChart",
+    "MixedMetric",
+    "ProductMetric",
+    "__version__",
+    "curvature",
+    "datasets",
+    "diagrams",
+    "estimate_curvature",
+    "exceptions",
+    "experiments",
+    "geometry",
+    "learning",
+    "lloyd",
+    "manifold",
+    "mesh_polygon",
+    "meshes",
+    "metrics",
+    "neighbors",
+    "plotting",
+    "prediction",
+    "svm",
     "tables",
 ]
 
+MODULE_OF = {
+    "CayleyKleinLMNN": "learning",
+    "CayleyKleinVoronoi": "diagrams",
+    "CurvatureEstimate": "curvature",
+    "CurvedKNeighborsClassifier": "prediction",
+    "CurvedKNeighborsRegressor": "prediction",
+    "CurvedKernelClassifier": "prediction",
+    "CurvedKernelRegressor": "prediction",
+    "CurvedLMNN": "learning",
+    "CurvedLinearSVC": "svm",
+    "CurvedMDS": "manifold",
+    "CurvedMLKR": "learning",
+    "CurvedMetric": "metrics",
+    "CurvedNeighbors": "neighbors",
+    "CurvedPairs": "learning",
+    "CurvedQuadruplets": "learning",
+    "CurvedTriplets": "learning",
+    "FormMetric": "metrics",
+    "FromChart": "manifold",
+    "MMC": "learning",
+    "MixedMetric": "metrics",
+    "ProductMetric": "metrics",
+    "estimate_curvature": "curvature",
+    "lloyd": "meshes",
+    "mesh_polygon": "meshes",
+}
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
+if not TYPE_CHECKING:  # type checkers read the imports above, and so find misspelt names
+
+    def __getattr__(name: str):
+        if name in MODULE_OF:
+            found = getattr(import_module(f"cayleyklein.{MODULE_OF[name]}"), name)
+            globals()[name] = found  # the next access does not come here
+            return found
+        if name in __all__:
+            return import_module(f"cayleyklein.{name}")
         raise AttributeError(f"module 'cayleyklein' has no attribute {name!r}")
-    modules = {module.name for module in iter_modules(__path__)}
-    home = [known for known in __all__[: __all__.index(name) + 1] if known in modules][-1]
-    module = import_module(f"cayleyklein.{home}")
-    found = globals()[name] = module if name == home else getattr(module, name)
-    return found
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,6 @@ and columns are named, and every error is a :class:`~cayleyklein.exceptions.Cayl
 """
 
 import functools
-import inspect
 import operator
 import sys
 import threading
@@ -33,23 +32,16 @@ except ImportError:
     CallbackSupportMixin = object
 
 
-class SharedTexts:
-    """Base of classes that share paragraphs of docstrings, and rules of parameters.
+class SharedConstraints:
+    """Base of estimators: a class's constraints of its parameters are added to those of its bases.
 
-    {name} in a docstring becomes `_texts[name]`. The constraints of an estimator's parameters are
-    those of all its bases, a class's own before theirs.
+    A class overrides the constraint that a base has of a parameter of the same name.
     """
 
-    _texts: ClassVar[dict[str, str]] = {}
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
-        doc = inspect.cleandoc(cls.__doc__ or "")
-        for base in cls.__mro__:
-            for name, text in vars(base).get("_texts", {}).items():
-                doc = doc.replace(f"{{{name}}}", text)
-        cls.__doc__ = doc or None
         names: list[str] = getattr(cls, "_get_param_names", list)()
         rules = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
         merged = {name: rule for each in rules for name, rule in each.items()}
@@ -57,7 +49,7 @@ class SharedTexts:
             cls._parameter_constraints = {n: merged[n] for n in names or merged if n in merged}
 
 
-class CallbackSupport(SharedTexts, CallbackSupportMixin):
+class CallbackSupport(SharedConstraints, CallbackSupportMixin):
     """Base of estimators whose fit tells scikit-learn's callbacks, where it has them."""
 
 

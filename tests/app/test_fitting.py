@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("pandas")
 
 from cayleyklein.app._fitting import FitTask, explain_choice, fit_and_compare, make_model
-from cayleyklein.app._learn import GEOMETRY_NAMES, FitProcess, LearnState, learn_code
+from cayleyklein.app._learn import OPTIONS, FitProcess, LearnState, learn_code
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import bundled_source, prepare, read_source
-from cayleyklein.datasets.loaders import BUNDLED
+from cayleyklein.datasets.loaders import SOURCES
 from cayleyklein.learning import CurvedLMNN
 
 WINE = prepare(bundled_source("wine"), "class")
@@ -43,7 +43,7 @@ def panels(messages):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("geometry", GEOMETRY_NAMES)
+@pytest.mark.parametrize("geometry", OPTIONS["geometry"])
 def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
     table = TWO if geometry in ("elliptic", "mixed") else WINE
     messages = told(task(table, geometry))
@@ -118,7 +118,7 @@ def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("name", SOURCES)
 def test_the_code_of_every_bundled_set_gives_the_accuracy_shown(name, capsys):
     table = prepare(bundled_source(name), "class")
     messages = []

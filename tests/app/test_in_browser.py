@@ -21,7 +21,7 @@ from tests.app.browser import (
 
 from cayleyklein.app._server import TOUR
 from cayleyklein.app._state import CHART_NAMES, LAYERS
-from cayleyklein.datasets.loaders import BUNDLED
+from cayleyklein.datasets.loaders import SOURCES
 
 pytestmark = pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to_skip()))
 
@@ -502,11 +502,22 @@ def test_a_step_of_the_tour_goes_with_its_picture(plane):
 TRIANGLE = "/?curvature=-0.7&shown=&points=-0.5,-0.3,0;0.45,-0.2,0;0.1,0.5,0;-0.3,0.4,0"
 A, B, C, D = (-0.5, -0.3), (0.45, -0.2), (0.1, 0.5), (-0.3, 0.4)
 CLICKS = {  # where each tool is clicked, after the line a through A and B
-    "point": [D], "segment": [A, C], "line": [C, D], "circle": [A, C], "ball": [C],
-    "polygon": [A, B, C, A], "midpoint": [A, C], "perpendicular": ["a", C], "angle": [A, B, C],
-    "bisector": [A, B, C], "reflection": [C, "a"], "parallels": ["a", C], "horocycle": [A, C],
-    "equidistant": ["a", C], "meet": ["a", "b"],
-}  # fmt: skip
+    "point": [D],
+    "segment": [A, C],
+    "line": [C, D],
+    "circle": [A, C],
+    "ball": [C],
+    "polygon": [A, B, C, A],
+    "midpoint": [A, C],
+    "perpendicular": ["a", C],
+    "angle": [A, B, C],
+    "bisector": [A, B, C],
+    "reflection": [C, "a"],
+    "parallels": ["a", C],
+    "horocycle": [A, C],
+    "equidistant": ["a", C],
+    "meet": ["a", "b"],
+}
 ON_LINE = {"a": (-0.15, -0.263158), "b": (-0.1, 0.45)}
 
 
@@ -817,8 +828,8 @@ def test_uploads(learn, tmp_path):
 
 
 def test_choices(learn):
-    assert learn.locator("#data option").all_inner_texts() == list(BUNDLED)
-    for name in BUNDLED:
+    assert learn.locator("#data option").all_inner_texts() == list(SOURCES)
+    for name in SOURCES:
         learn.select_option("#data", name)
         settle(learn)
         assert f"load_problem('{name}')" in learn.inner_text("#code")
@@ -827,7 +838,7 @@ def test_choices(learn):
     learn.reload()
     learn.wait_for_selector("body[data-ready=yes]")
     settle(learn)
-    assert learn.input_value("#data") == BUNDLED[-1]
+    assert learn.input_value("#data") == SOURCES[-1]
     assert learn.input_value("#neighbors") == "5"
     learn.go_back()
     keep_address(learn)

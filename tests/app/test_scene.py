@@ -96,7 +96,7 @@ def test_cells_on_a_surface_cover_its_near_and_its_far_side_once(surface, turn, 
     K, chart = surface
     state = PlaneState(points=POINTS[:n], curvature=K, turn=turn, tilt=tilt, major=1.0)
     view, drafter = View(state.metric, chart, turn, tilt), Drafter(state)
-    seen = see_loops(view, sample_boundaries(view, *drafter.diagram._boundary))
+    seen = see_loops(view, sample_boundaries(view, *drafter.diagram.boundary_pieces))
     x = np.random.default_rng(n).normal(size=(60, 2)) * 0.5
     x = x[np.asarray(state.metric.contains(x))]
     gaps = state.metric.pairwise(x, state.coordinates)

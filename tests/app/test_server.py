@@ -21,7 +21,7 @@ pytest.importorskip("tornado")
 
 from tornado.websocket import websocket_connect
 
-from cayleyklein.app import _server, explore
+from cayleyklein.app import _limits, explore
 from cayleyklein.app._learn import LearnSession, run_apart
 from cayleyklein.app._scene import handle_places
 from cayleyklein.app._server import (
@@ -33,7 +33,7 @@ from cayleyklein.app._server import (
     page_names,
 )
 from cayleyklein.app._session import PlaneSession
-from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter
+from cayleyklein.app._state import PlaneState, scatter
 from cayleyklein.app._views import View
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
@@ -156,7 +156,7 @@ def test_head_has_the_headers_of_get(address):
 
 
 def test_half_sent_requests_are_dropped(monkeypatch):
-    monkeypatch.setattr(_server, "HALF_SENT", 0.2)
+    monkeypatch.setattr(_limits, "REQUEST_SECONDS", 0.2)
 
     async def wait():
         server = Explorer()
@@ -171,7 +171,7 @@ def test_half_sent_requests_are_dropped(monkeypatch):
 
 
 def test_heavy_exports_delay_nobody(address):
-    heavy = PlaneState(points=scatter(MAX_POINTS, seed=0), order=3).query
+    heavy = PlaneState(points=scatter(_limits.MOST_POINTS, seed=0), order=3).query
     done = threading.Event()
 
     def export():
@@ -202,7 +202,7 @@ def test_an_export_that_takes_too_long_is_ended():
 
 
 def test_an_address_of_the_most_points_is_answered(address):
-    query = PlaneState(points=scatter(MAX_POINTS, seed=0)).query
+    query = PlaneState(points=scatter(_limits.MOST_POINTS, seed=0)).query
     assert len(query) > 30_000
     assert get(f"{address}/export/points.csv?{query}")[0] == 200
     assert get(f"{address}/?{'x' * 70_000}")[0] == 200

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cayleyklein.app._limits import MOST_POINTS
 from cayleyklein.app._scene import handle_places
 from cayleyklein.app._session import PlaneSession, run_command
-from cayleyklein.app._state import CHART_NAMES, MAX_POINTS, PlaneState, scatter
+from cayleyklein.app._state import CHART_NAMES, PlaneState, scatter
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 COMMANDS = {name.removeprefix("do_") for name in dir(PlaneSession) if name.startswith("do_")}
@@ -130,8 +131,8 @@ def test_add_delete_label_and_nudge(session):
 
 
 def test_bounds(session):
-    run_command(session, {"do": "scatter", "n": MAX_POINTS, "seed": 1})
-    with pytest.raises(InvalidInputError, match=str(MAX_POINTS)):
+    run_command(session, {"do": "scatter", "n": MOST_POINTS, "seed": 1})
+    with pytest.raises(InvalidInputError, match=str(MOST_POINTS)):
         run_command(session, {"do": "add", "x": 0.0, "y": 0.0})
 
 

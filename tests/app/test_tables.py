@@ -9,17 +9,15 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pandas")
 
+from cayleyklein.app._limits import TABLE_BYTES, TABLE_COLUMNS, TABLE_ROWS
+from cayleyklein.app._state import LETTERS
 from cayleyklein.app._tables import (
-    MOST_BYTES,
-    MOST_CLASSES,
-    TABLE_COLUMNS,
-    TABLE_ROWS,
     bundled_source,
     points_source,
     prepare,
     read_source,
 )
-from cayleyklein.datasets.loaders import BUNDLED
+from cayleyklein.datasets.loaders import SOURCES
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, read_table, split_target
 
@@ -97,8 +95,8 @@ def test_finds_the_column_of_classes_by_its_name():
         ("\0\0\0,,\n", "not text"),
         ("1,2,x\n" * (TABLE_ROWS + 1), "rows"),
         (",".join(["1"] * (TABLE_COLUMNS + 1)) + "\n", "columns"),
-        ("".join(f"{i},{i * i},c{i}\n" for i in range(MOST_CLASSES + 1)), "classes"),
-        ("1" * (MOST_BYTES + 1), "bytes"),
+        ("".join(f"{i},{i * i},c{i}\n" for i in range(len(LETTERS) + 1)), "classes"),
+        ("1" * (TABLE_BYTES + 1), "bytes"),
     ],
 )
 def test_says_what_is_wrong(text, said):
@@ -116,7 +114,7 @@ def test_any_text_is_a_table_or_an_error(text):
     assert len(table.X) == len(table.y)
 
 
-@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("name", SOURCES)
 def test_bundled(name):
     table = prepare(bundled_source(name), "class")
     assert len(table.columns) == table.X.shape[1]

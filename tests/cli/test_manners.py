@@ -16,9 +16,18 @@ from cayleyklein.cli._app import app
 from cayleyklein.cli._console import Console
 
 COMMANDS = [
-    "fit", "predict", "evaluate", "info", "neighbors", "curvature", "datasets",
-    "compare", "reproduce", "figures", "explore",
-]  # fmt: skip
+    "fit",
+    "predict",
+    "evaluate",
+    "info",
+    "neighbors",
+    "curvature",
+    "datasets",
+    "compare",
+    "reproduce",
+    "figures",
+    "explore",
+]
 
 
 def test_every_command_is_there(command):

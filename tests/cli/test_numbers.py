@@ -67,9 +67,11 @@ def test_evaluate_and_predict_agree_with_python(houses, command, tmp_path):
     assert "R²" in text.out
     assert (tmp_path / "errors.png").stat().st_size > 10_000
     for name, read in {
-        "o.csv": pd.read_csv, "o.xlsx": pd.read_excel, "o.parquet": pd.read_parquet,
+        "o.csv": pd.read_csv,
+        "o.xlsx": pd.read_excel,
+        "o.parquet": pd.read_parquet,
         "o.jsonl": lambda path: pd.read_json(path, lines=True),
-    }.items():  # fmt: skip
+    }.items():
         assert command("predict", model, test, "-o", name).out == f"{name}: 80 rows\n"
         np.testing.assert_allclose(read(name)["prediction"], found)
 
@@ -134,8 +136,11 @@ def test_compare_numbers(houses, tmp_path):
         n_splits=2,
     )
     assert [r["title"] for r in found.results] == [
-        "standardised k-NN", "neighbours", "flat MLKR", "random forest",
-    ]  # fmt: skip
+        "standardised k-NN",
+        "neighbours",
+        "flat MLKR",
+        "random forest",
+    ]
     best = found["test.csv", "forest"]
     assert best["r2"] > 0.5
     assert best["over_flat"]["difference"] == pytest.approx(

@@ -56,7 +56,7 @@ def test_is_read(command, tmp_path, content):
         (DATES, "y", "Column 'y' holds 30 distinct dates, neither classes nor numbers"),
         (b"a,y\n" + b"1,u\n1,v\n" * 9, "y", "No column of the table can be used (a: every cell"),
     ],
-)  # fmt: skip
+)
 def test_says_what_is_wrong_in_one_sentence(command, tmp_path, content, target, message):
     (tmp_path / "t.csv").write_bytes(content)
     answer = command("fit", "t.csv", "--target", target, "-o", "m.ckm")
@@ -87,8 +87,9 @@ def test_output_that_cannot_be_written(command, tmp_path):
     (tmp_path / "t.csv").write_text(GOOD)
     answer = command("fit", "t.csv", "-t", "y", "-g", "flat", "-o", "no/m.ckm")
     assert (answer.code, answer.err.splitlines()[-1]) == (
-        1, "cayleyklein: There is no directory no to write m.ckm to.",
-    )  # fmt: skip
+        1,
+        "cayleyklein: There is no directory no to write m.ckm to.",
+    )
     answer = command("fit", "t.csv", "-t", "y", "-o", "t.csv")
     assert answer.code == 1
     assert "t.csv is an input; give the output another name" in answer.err

@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF, Matern
 
 from cayleyklein.curvature import processes, rivals, spaces
 
@@ -78,5 +79,54 @@ def test_smallest_ball_holds_all_rows_and_touches_several():
 def test_weakly_curved_spaces_are_flat():
     flat = processes.flat_distances(X)
     for family in (*spaces.elliptic_spaces(X), *spaces.hyperbolic_spaces(X, BALL)):
-        D = processes.MEASURES[family.sign](family.place(1e-4))
+        D = processes.measure_points(family.place(1e-4), family.sign)
         np.testing.assert_allclose(D / D.max(), flat / flat.max(), atol=1e-5)
+
+
+def test_covariances_are_those_of_scikit_learn():
+    D = processes.flat_distances(X)
+    np.testing.assert_allclose(processes.exponential(D, 0.7), Matern(0.7, nu=0.5)(X))
+    np.testing.assert_allclose(processes.matern(D, 0.7), Matern(0.7, nu=1.5)(X))
+    np.testing.assert_allclose(processes.gaussian(D, 0.7), RBF(0.7)(X))
+
+
+def test_covariance_is_that_of_the_settings():
+    at = processes.Settings(3, 6, 2)
+    D = processes.flat_distances(X)
+    unit = np.median(D[np.triu_indices(25, 1)])
+    expected = (
+        np.exp(-D / unit / processes.LENGTH_GRID[3]) + 1 + processes.NOISE_GRID[6] * np.eye(25)
+    )
+    expected += processes.SLOPE_GRID[2] * X @ X.T / np.square(X).sum(axis=1).mean()
+    np.testing.assert_allclose(covariance(at), expected)
+
+
+def test_neighbours_stay_on_the_grid():
+    middle = processes.neighbours(processes.START)
+    assert sorted(np.abs(np.subtract(at, processes.START)).sum() for at in middle) == [1] * 6
+    assert len(set(middle)) == 6
+    assert len(processes.neighbours(processes.Settings(0, 0, 0))) == 3
+    assert len(processes.neighbours(processes.Settings(4, 9, 2))) == 3
+
+
+def test_parameters_between_those_tried():
+    family = processes.Family("", lambda _: X, parameters=(1.0, 4.0, 9.0))
+    assert family.between(4.0) == [2.0, 6.0]
+    assert family.between(1.0) == [2.0]
+    assert family.between(9.0) == [6.0]
+
+
+def test_errors_of_partitions_are_averaged():
+    sample = processes.Sample(X, Y, np.arange(25))
+    fit = sample.fit(FAMILIES[0], 1.0, processes.START)
+    partitions = [np.arange(25) % 4, np.arange(25) // 5]
+    errors, variances = sample.held_out(fit, partitions)
+    each = [sample.held_out(fit, [folds]) for folds in partitions]
+    np.testing.assert_allclose(errors, (each[0][0] + each[1][0]) / 2)
+    np.testing.assert_allclose(variances, (each[0][1] + each[1][1]) / 2)
+
+
+def test_the_unit_of_lengths():
+    D = processes.flat_distances(np.array([[0.0], [1.0], [4.0]]))
+    assert processes.median_distance(D) == 3.0
+    assert processes.median_distance(np.zeros((3, 3))) == 1.0

@@ -6,13 +6,25 @@ from cayleyklein.experiments.methods import Cell
 
 MACHINE = {"system": "S", "processor": "P", "cores": 2}
 PROVENANCE = {
-    "cayleyklein": "1", "commit": None, "date": "2020-01-01T00:00:00", "python": "3",
-    "versions": {}, "machine": MACHINE,
-}  # fmt: skip
+    "cayleyklein": "1",
+    "commit": None,
+    "date": "2020-01-01T00:00:00",
+    "python": "3",
+    "versions": {},
+    "machine": MACHINE,
+}
 OUTCOME = {
-    "accuracy": 0.5, "log_loss": 0.5, "n_train": 250, "n_test": 100, "fit_seconds": 0.1,
-    "predict_seconds": 0.1, "geometry": "elliptic", "curvatures": [1.0], "alpha": 0.5, "notes": [],
-}  # fmt: skip
+    "accuracy": 0.5,
+    "log_loss": 0.5,
+    "n_train": 250,
+    "n_test": 100,
+    "fit_seconds": 0.1,
+    "predict_seconds": 0.1,
+    "geometry": "elliptic",
+    "curvatures": [1.0],
+    "alpha": 0.5,
+    "notes": [],
+}
 
 
 def reproduction(scores, tables=("exp", "targets", "mixed"), **outcome):

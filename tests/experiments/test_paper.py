@@ -7,7 +7,7 @@ from tests.experiments.made_up import reproduction
 from cayleyklein.experiments import FULL, QUICK, Protocol, load_problem
 from cayleyklein.experiments._reproduce import PAPER_CELLS, cells_of
 
-BUNDLED = ("wine", "sonar", "vowel", "balance", "pima")
+SOURCES = ("wine", "sonar", "vowel", "balance", "pima")
 
 
 def rows_in_print():
@@ -48,7 +48,7 @@ def test_flat_column_is_the_same_for_every_k():
 
 
 @pytest.mark.parametrize("protocol", [FULL, QUICK], ids=lambda p: p.name)
-@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("name", SOURCES)
 def test_paper_splits(protocol, name):
     y = load_problem(name).y
     splits, again = protocol.splits(name, y), protocol.splits(name, y)

@@ -29,9 +29,10 @@ from hypothesis import strategies as st
 
 from cayleyklein.app._figures import TOOLS
 from cayleyklein.app._learn import LearnState
+from cayleyklein.app._limits import TABLE_BYTES
 from cayleyklein.app._session import PlaneSession, run_command
 from cayleyklein.app._state import PlaneState
-from cayleyklein.app._tables import MOST_BYTES, prepare, read_source
+from cayleyklein.app._tables import prepare, read_source
 from cayleyklein.cli import main
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.tables import (
@@ -238,9 +239,17 @@ NAMES = [
     *("NdArrayNode", "SliceNode", "BytesNode", "RandomStateNode", "SetNode", "DefaultDictNode"),
 ]
 types = st.sampled_from(
-    [("os", "system"), ("builtins", "eval"), ("subprocess", "Popen"), ("numpy", "ndarray"),
-     ("builtins", "str"), ("builtins", "dict"), ("functools", "partial"), ("sklearn.svm", "SVC")]
-)  # fmt: skip
+    [
+        ("os", "system"),
+        ("builtins", "eval"),
+        ("subprocess", "Popen"),
+        ("numpy", "ndarray"),
+        ("builtins", "str"),
+        ("builtins", "dict"),
+        ("functools", "partial"),
+        ("sklearn.svm", "SVC"),
+    ]
+)
 schema_edits = st.lists(
     st.tuples(
         st.integers(0, NODES - 1),
@@ -438,7 +447,7 @@ uploads = st.tuples(
             lambda c: bytes(edited(*c))
         ),
         # now and then more than is read
-        st.integers(0, 20).map(lambda n: "1,2,x\n" * (MOST_BYTES // 5 if n == 20 else n)),
+        st.integers(0, 20).map(lambda n: "1,2,x\n" * (TABLE_BYTES // 5 if n == 20 else n)),
     ),
     st.text(max_size=40),
 )

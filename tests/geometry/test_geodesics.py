@@ -9,7 +9,14 @@ from tests.strategies import metrics_with_points, random_metric, random_points, 
 
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import hyperplane_angle, metric_tensor
-from cayleyklein.geometry.geodesics import exp_map, geodesic, log_map, vertex_angle
+from cayleyklein.geometry.geodesics import (
+    exp_map,
+    geodesic,
+    log_map,
+    lower_steps,
+    mean_diagonal,
+    vertex_angle,
+)
 from cayleyklein.metrics import CurvedMetric
 
 SPHERE = CurvedMetric(factor=np.eye(2), curvature=1.0)
@@ -190,3 +197,18 @@ def test_refusals():
         geodesic([0.0, 0.0], [0.5, 0.0], DISC, [[0.0, 1.0]])
     with pytest.raises(OutsideDomainError, match="q lies on or outside"):
         vertex_angle([0.0, 0.0], [0.5, 0.0], [3.0, 4.0], DISC)
+
+
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_the_tensor_without_its_matrices(K, diagonal):
+    rng = np.random.default_rng(3)
+    metric = random_metric(rng, 3, K)
+    if diagonal:
+        metric = CurvedMetric(factor=np.diagonal(metric.factor), center=metric.center, curvature=K)
+    x, u = random_points(rng, metric, 20, reach=0.7), rng.normal(size=(20, 3))
+    g = metric_tensor(x, metric)
+    found = lower_steps(u, x, metric, "x")
+    np.testing.assert_allclose(found, np.einsum("nij,nj->ni", g, u), rtol=1e-12, atol=1e-12)
+    mean = np.diagonal(g.mean(axis=0))
+    np.testing.assert_allclose(mean_diagonal(x, metric), mean, rtol=1e-12)

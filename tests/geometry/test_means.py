@@ -9,7 +9,8 @@ from tests.oracle import vector
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import apply_collineation
+from cayleyklein.geometry import apply_collineation, metric_tensor
+from cayleyklein.geometry.means import hessian_of_sum
 
 KINDS = ["frechet_mean", "geometric_median"]
 
@@ -126,7 +127,7 @@ def test_medians_that_are_not_unique_are_refused():
     near, _ = cloud(4.0, 2, 0.9 * math.pi / 8)
     wide, _ = cloud(4.0, 2, 1.5 * math.pi / 8, n=50)
     assert sphere.contains(sphere.geometric_median(near))
-    with pytest.raises(NotRepresentableError, match=r"π/\(4√K\) = 0.3927 only"):
+    with pytest.raises(NotRepresentableError, match=r"π/\(4√K\) = 0.3927; take"):
         sphere.geometric_median(wide)
     with pytest.raises(NotRepresentableError, match="no inverse"):
         CurvedMetric(factor=[[1.0, 0.0]]).frechet_mean([[0.0, 1.0]])
@@ -141,3 +142,28 @@ def test_bad_weights_and_rows():
     with pytest.raises(OutsideDomainError, match="X at index 1"):
         disc.geometric_median([[0.0, 0.0], [1.0, 0.0]])
     assert disc.frechet_mean(rows, [0.0, 2.0]).tolist() == rows[1]
+
+
+def test_points_opposite_to_all_others_are_too_wide_for_a_median():
+    """Their angle from the middle is π to rounding; the half chord of these is 1 + 2e-16."""
+    sphere = CurvedMetric.euclidean(2, curvature=1.0)
+    for end in ([10e9, 27e9], [25e9, 31e9]):
+        rows = [end] * 3 + [np.negative(end)]
+        with pytest.raises(NotRepresentableError, match="take frechet_mean"):
+            sphere.geometric_median(rows)
+
+
+@pytest.mark.parametrize("K", [-1.0, -0.3, 0.0, 1.0])
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_hessian_is_the_second_derivative_along_geodesics(K, power):
+    metric = CurvedMetric(factor=[[1.0, 0.4], [0.0, 2.0]], center=[3.0, -1.0], curvature=K)
+    z, weights = cloud(K, 2, 1.2)
+    X, x = metric.points(z), metric.points([0.1, -0.2])
+    d, g = metric.distance(x, X), metric_tensor(x, metric)
+    k = math.copysign(math.sqrt(abs(K)), K)
+    H = hessian_of_sum(metric.log(x, X), d, weights * d ** (power - 2), g, k, power)
+    for step in ([1e-3, 0.0], [0.0, 1e-3], [1e-3, -2e-3]):
+        ends = [metric.exp(x, np.multiply(s, step)) for s in (-1, 1)]
+        values = [weights @ metric.distance(end, X) ** power / power for end in (*ends, x)]
+        second = values[0] + values[1] - 2 * values[2]
+        assert np.array(step) @ g @ H @ step == pytest.approx(second, rel=1e-4)

@@ -57,6 +57,13 @@ def test_many_places_hold_out_one_part(monkeypatch):
     part, n_held_out = folds.deal_to_folds(labels, np.random.default_rng(0))
     assert n_held_out == 1
     assert np.bincount(labels[part == 0]).tolist() == [5, 5, 5, 5]
+    _, n_held_out = folds.deal_to_folds(labels[:51], np.random.default_rng(0))
+    assert n_held_out == 1
+    part, n_held_out = folds.deal_to_folds(labels[:50], np.random.default_rng(0))
+    assert n_held_out == part.max() + 1 == 3
+    monkeypatch.setattr(folds, "MOST_HELD_OUT", 9)
+    part, _ = folds.deal_to_folds(labels, np.random.default_rng(0))
+    assert part.max() + 1 == 12  # of at most 9 units
 
 
 def test_classes_are_dealt_in_the_order_in_which_they_appear():
@@ -80,7 +87,7 @@ def test_rows_without_weight_are_nowhere(counted):
 
 
 def test_folds_are_as_large_as_can_be():
-    for sizes in ([4, 4, 4], [1, 1, 1], [5, 2, 8]):
+    for sizes in ([4, 4, 4], [1, 1, 1], [5, 2, 8], [4, 5, 6], [1, 2, 3], [2, 4, 3]):
         part, n_held_out = folds.deal_to_folds(
             np.repeat([0, 1, 2], sizes), np.random.default_rng(0)
         )

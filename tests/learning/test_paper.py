@@ -17,6 +17,7 @@ from cayleyklein import (
     MixedMetric,
 )
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import paper
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 X, Y = load_iris(return_X_y=True)
@@ -388,3 +389,20 @@ def test_alpha_is_tuned_for_the_votes_that_were_asked_for():
 def test_bad_parameters(parameters, message):
     with pytest.raises(InvalidInputError, match=message):
         CayleyKleinLMNN(**parameters).fit(X, Y)
+
+
+def test_a_form_is_turned_into_that_of_an_ellipsoid():
+    """The same form MᵀJM, and a last row that has the weight of the homogeneous coordinate only."""
+    rng = np.random.default_rng(0)
+    signs = np.array([1.0, 1.0, 1.0, -1.0])
+    for _ in range(5):
+        upright = np.eye(4) + 0.2 * rng.normal(size=(4, 4))
+        upright[-1, :-1] = 0.0
+        p = 0.5 * rng.normal(size=3)
+        rise = np.sqrt(1 + p @ p)
+        boost = np.block([[np.eye(3) + np.outer(p, p) / (1 + rise), p[:, None]], [p, rise]])
+        turned = paper.in_ellipsoid_form(boost @ upright)
+        assert (turned[-1, :-1] == 0.0).all()
+        expected = upright.T @ (signs[:, None] * upright)
+        np.testing.assert_allclose(turned.T @ (signs[:, None] * turned), expected, atol=1e-10)
+    assert paper.in_ellipsoid_form(np.array([[0.0, 1.0], [1.0, 0.0]])) is None

@@ -1,5 +1,6 @@
 """The stress and its gradient, against differences and through K = 0."""
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -65,3 +66,21 @@ def test_distances_are_those_of_the_metric(K):
     np.testing.assert_allclose(to_tangent(X, K), v, atol=1e-12)
     expected = CurvedMetric.euclidean(2, curvature=K).pairwise(X[:, :-1] / X[:, -1:])
     np.testing.assert_allclose(distances(v, K), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [-2.0, -0.5, 0.5, 2.0])
+def test_stereographic_coordinates_agree_with_fifty_digits(K):
+    """y = T v, w and b = (1/w - T)/(Kρ²), which is a series near the origin."""
+    x = np.array([1e-10, 1e-4, 5e-3, 9.9e-3, 1.01e-2, 0.5, 2.0])
+    rho = np.sqrt(x / abs(K))
+    found = to_stereographic(np.column_stack([rho, 0 * rho]), K)
+    with mpmath.workdps(50):
+        k = mpmath.sqrt(abs(K))
+        tangent, cosine = (mpmath.tan, mpmath.cos) if K > 0 else (mpmath.tanh, mpmath.cosh)
+        for i, length in enumerate(map(float, rho)):
+            T = 2 * tangent(k * length / 2) / (k * length)
+            w = cosine(k * length / 2) ** 2
+            b = (1 / w - T) / (K * mpmath.mpf(length) ** 2)
+            assert found.y[i, 0] == pytest.approx(float(T * length), rel=1e-14)
+            assert found.w[i] == pytest.approx(float(w), rel=1e-14)
+            assert found.bend[i] == pytest.approx(float(b), rel=1e-9)

@@ -281,3 +281,16 @@ def test_distances_do_not_depend_on_company(K, algorithm):
     np.testing.assert_array_equal(found[1][:, 1::2], found[1][:, ::2] + 60)
     for i, query in enumerate(Q):
         np.testing.assert_array_equal(whole.kneighbors(query[None])[0][0], distances[i])
+
+
+@pytest.mark.parametrize("K", [0.25, 1.0, 4.0])
+def test_distances_of_nearly_opposite_rows_keep_their_digits(K):
+    """Their chord hardly changes with the distance, near π/√K."""
+    metric = CurvedMetric.euclidean(1, curvature=K)
+    found = CurvedNeighbors(2, metric=metric).fit([[1e6], [0.5]]).kneighbors([[-1e6]])[0]
+    root = np.sqrt(K)
+    expected = [
+        (np.arctan(1e6 * root) + np.arctan(0.5 * root)) / root,
+        2 * np.arctan(1e6 * root) / root,
+    ]
+    np.testing.assert_allclose(found[0], expected, rtol=1e-14)

@@ -20,9 +20,15 @@ order = count(1, len(FEW))
 window = rows([[-1.0, -1.0], [1.0, 1.0]])
 charts = one_of(["klein"], a_text="klein", no_such=["no such"], nothing=[], a_number=3)
 features = one_of(
-    None, a_text="no such", a_number=3, one=[0], twice_the_same=[0, 0], no_such=[0, 9],
-    fractions=[0.5, 1.5], negative=[-9, 0],
-)  # fmt: skip
+    None,
+    a_text="no such",
+    a_number=3,
+    one=[0],
+    twice_the_same=[0, 0],
+    no_such=[0, 9],
+    fractions=[0.5, 1.5],
+    negative=[-9, 0],
+)
 names = one_of(["length", "width"], a_number=3, too_few=["length"])
 color = fixed("black")
 ax = an_object(Figure().subplots(), "None")
@@ -51,77 +57,133 @@ def plot(name, **args):
 
 
 CALLS = {
-    "BallDisplay.from_metric": Call(plotting.BallDisplay.from_metric, {
-        "metric": metric, "centers": inside(P), "radius": real(0.5, 0.0, -1.0),
-        "resolution": count(8),
-    }),
+    "BallDisplay.from_metric": Call(
+        plotting.BallDisplay.from_metric,
+        {
+            "metric": metric,
+            "centers": inside(P),
+            "radius": real(0.5, 0.0, -1.0),
+            "resolution": count(8),
+        },
+    ),
     "BallDisplay.plot": plot(
         "BallDisplay", ax=ax, color=color, fill=real(0.15, -1.0, 2.0), label=fixed("balls")
     ),
     "ChartDisplay.from_diagram": Call(
         plotting.ChartDisplay.from_diagram, {"diagram": diagram, "charts": charts}
     ),
-    "ChartDisplay.plot": plot("ChartDisplay", axes=one_of(
-        [Figure().subplots()], a_number=3, nothing=[], no_axes=["x"]
-    )),
-    "CrossRatioDisplay.from_metric": Call(plotting.CrossRatioDisplay.from_metric, {
-        "metric": metric, "p": inside(P[0]), "q": inside(Q[0]),
-    }),
+    "ChartDisplay.plot": plot(
+        "ChartDisplay", axes=one_of([Figure().subplots()], a_number=3, nothing=[], no_axes=["x"])
+    ),
+    "CrossRatioDisplay.from_metric": Call(
+        plotting.CrossRatioDisplay.from_metric,
+        {
+            "metric": metric,
+            "p": inside(P[0]),
+            "q": inside(Q[0]),
+        },
+    ),
     "CrossRatioDisplay.from_points": Call(
         plotting.CrossRatioDisplay.from_points,
         {name: points(point) for name, point in COLLINEAR.items()},
     ),
     "CrossRatioDisplay.plot": plot(
-        "CrossRatioDisplay", ax=ax,
+        "CrossRatioDisplay",
+        ax=ax,
         labels=one_of(list("pqPQ"), three=list("pqP"), a_number=3),
     ),
     "DecisionBoundaryDisplay.from_estimator": Call(
-        plotting.DecisionBoundaryDisplay.from_estimator, {
-            "estimator": an_object(fitted("classifier")), "X": rows(X), "y": labels(Y, "None"),
-            "features": features, "feature_names": names, "resolution": count(8, 1),
+        plotting.DecisionBoundaryDisplay.from_estimator,
+        {
+            "estimator": an_object(fitted("classifier")),
+            "X": rows(X),
+            "y": labels(Y, "None"),
+            "features": features,
+            "feature_names": names,
+            "resolution": count(8, 1),
         },
     ),
     "DecisionBoundaryDisplay.plot": plot("DecisionBoundaryDisplay", ax=ax, legend=fixed(True)),
-    "FeatureWeightsDisplay.from_metric": Call(plotting.FeatureWeightsDisplay.from_metric, {
-        "metric": flat, "X": rows(X), "feature_names": names,
-    }),
-    "FeatureWeightsDisplay.from_estimator": Call(plotting.FeatureWeightsDisplay.from_estimator, {
-        "estimator": an_object(fitted("lmnn")), "X": rows(X), "feature_names": names,
-    }),
-    "FeatureWeightsDisplay.plot": plot("FeatureWeightsDisplay", ax=ax, top=count(2), color=color),
-    "GeodesicDisplay.from_points": Call(plotting.GeodesicDisplay.from_points, {
-        "metric": metric, "p": inside(P), "q": inside(Q), "marks": count(2),
-    }),
-    "GeodesicDisplay.from_hyperplane": Call(plotting.GeodesicDisplay.from_hyperplane, {
-        "metric": metric, "line": an_object(DISC.bisector(P[0], Q[0])),
-    }),
-    "GeodesicDisplay.plot": plot("GeodesicDisplay", ax=ax, color=color),
-    "MapDisplay.from_estimator": Call(plotting.MapDisplay.from_estimator, {
-        "estimator": an_object(fitted("mds")), "y": labels(Y, "None"),
-        "names": one_of([*"abcdefghijklmnop"], a_number=3, too_few=["a"]),
-        "edges": one_of([[0, 1]], a_number=3, no_such=[[0, 99]], fractions=[[0.5, 1]]),
-    }),
-    "MapDisplay.plot": plot("MapDisplay", ax=ax, legend=fixed(True)),
-    "MetricDisplay.from_metric": Call(plotting.MetricDisplay.from_metric, {
-        "metric": flat, "X": rows(X), "y": labels(Y, "None"), "features": features,
-        "feature_names": names, "radius": real(0.5, 0.0, -1.0, accepted=("None",)),
-        "lattice": count(2),
-    }),
-    "MetricDisplay.from_estimator": Call(plotting.MetricDisplay.from_estimator, {
-        "estimator": an_object(fitted("lmnn")), "X": rows(X), "y": labels(Y, "None"),
-    }),
-    "MetricDisplay.plot": plot("MetricDisplay", ax=ax, legend=fixed(True)),
-    "VoronoiDisplay.from_points": Call(plotting.VoronoiDisplay.from_points, {
-        "points": rows(FEW), "metric": flat, "order": order, "labels": labels(Y[::4], "None"),
-        "window": window,
-    }),
-    "VoronoiDisplay.from_diagram": Call(
-        plotting.VoronoiDisplay.from_diagram, {"diagram": diagram}
+    "FeatureWeightsDisplay.from_metric": Call(
+        plotting.FeatureWeightsDisplay.from_metric,
+        {
+            "metric": flat,
+            "X": rows(X),
+            "feature_names": names,
+        },
     ),
+    "FeatureWeightsDisplay.from_estimator": Call(
+        plotting.FeatureWeightsDisplay.from_estimator,
+        {
+            "estimator": an_object(fitted("lmnn")),
+            "X": rows(X),
+            "feature_names": names,
+        },
+    ),
+    "FeatureWeightsDisplay.plot": plot("FeatureWeightsDisplay", ax=ax, top=count(2), color=color),
+    "GeodesicDisplay.from_points": Call(
+        plotting.GeodesicDisplay.from_points,
+        {
+            "metric": metric,
+            "p": inside(P),
+            "q": inside(Q),
+            "marks": count(2),
+        },
+    ),
+    "GeodesicDisplay.from_hyperplane": Call(
+        plotting.GeodesicDisplay.from_hyperplane,
+        {
+            "metric": metric,
+            "line": an_object(DISC.bisector(P[0], Q[0])),
+        },
+    ),
+    "GeodesicDisplay.plot": plot("GeodesicDisplay", ax=ax, color=color),
+    "MapDisplay.from_estimator": Call(
+        plotting.MapDisplay.from_estimator,
+        {
+            "estimator": an_object(fitted("mds")),
+            "y": labels(Y, "None"),
+            "names": one_of([*"abcdefghijklmnop"], a_number=3, too_few=["a"]),
+            "edges": one_of([[0, 1]], a_number=3, no_such=[[0, 99]], fractions=[[0.5, 1]]),
+        },
+    ),
+    "MapDisplay.plot": plot("MapDisplay", ax=ax, legend=fixed(True)),
+    "MetricDisplay.from_metric": Call(
+        plotting.MetricDisplay.from_metric,
+        {
+            "metric": flat,
+            "X": rows(X),
+            "y": labels(Y, "None"),
+            "features": features,
+            "feature_names": names,
+            "radius": real(0.5, 0.0, -1.0, accepted=("None",)),
+            "lattice": count(2),
+        },
+    ),
+    "MetricDisplay.from_estimator": Call(
+        plotting.MetricDisplay.from_estimator,
+        {
+            "estimator": an_object(fitted("lmnn")),
+            "X": rows(X),
+            "y": labels(Y, "None"),
+        },
+    ),
+    "MetricDisplay.plot": plot("MetricDisplay", ax=ax, legend=fixed(True)),
+    "VoronoiDisplay.from_points": Call(
+        plotting.VoronoiDisplay.from_points,
+        {
+            "points": rows(FEW),
+            "metric": flat,
+            "order": order,
+            "labels": labels(Y[::4], "None"),
+            "window": window,
+        },
+    ),
+    "VoronoiDisplay.from_diagram": Call(plotting.VoronoiDisplay.from_diagram, {"diagram": diagram}),
     "VoronoiDisplay.plot": plot(
         "VoronoiDisplay", ax=ax, highlight=count(1, 99, accepted=("None", "zero", "a bool"))
     ),
-}  # fmt: skip
+}
 
 SAMPLE = """
 BallDisplay.from_metric resolution: a bool

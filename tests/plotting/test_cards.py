@@ -24,7 +24,8 @@ from cayleyklein import (
 )
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.plotting.cards import html_card, metric_facts, metric_picture
-from cayleyklein.plotting.outlines import ball_lattice, choose_section, inset, sphere_path
+from cayleyklein.plotting.outlines import ball_lattice, inset, sphere_path
+from cayleyklein.plotting.sections import choose_section
 from cayleyklein.plotting.shapes import GEOMETRY_COLORS, LIGHT, Shape, picture
 
 TILTED = [[1.0, 0.3], [0.3, 0.8]]

@@ -16,7 +16,7 @@ from cayleyklein import (
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.plotting import MetricDisplay
-from cayleyklein.plotting.outlines import choose_section
+from cayleyklein.plotting.sections import choose_section
 
 X, Y = load_iris(return_X_y=True)
 

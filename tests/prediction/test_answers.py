@@ -52,7 +52,9 @@ def test_weights_of_numbers_have_the_least_error_with_a_pull_of_one_row(size):
         missed = ((truth - np.tensordot(weights, scores, 1)) ** 2).mean(axis=1)
         return counts @ missed / noise + ((weights - start) ** 2).sum()
 
-    found = Numbers.standardising(np.array([[-1.0, -1.0], [1.0, 1.0]]), np.ones(2)).weigh(scores, truth, counts, start)
+    found = Numbers.standardising(np.array([[-1.0, -1.0], [1.0, 1.0]]), np.ones(2)).weigh(
+        scores, truth, counts, start
+    )
     expected = minimize(loss, start, method="L-BFGS-B", bounds=[(0, None)] * 2, tol=1e-14)
     np.testing.assert_allclose(found, expected.x, atol=1e-4)
 
@@ -110,5 +112,8 @@ def test_what_is_said_of_a_sum(labels):
     shown = answer.says(scores[0])[np.arange(60), truth]
     assert said["log loss"] == pytest.approx(-np.log(shown).mean())
     assert said["accuracy"] == pytest.approx(np.mean(scores[0].argmax(axis=1) == truth))
-    numbers, Y = Numbers.standardising(np.array([[-1.0, -1.0], [1.0, 1.0]]), np.ones(2)), np.ones((60, 2))
+    numbers, Y = (
+        Numbers.standardising(np.array([[-1.0, -1.0], [1.0, 1.0]]), np.ones(2)),
+        np.ones((60, 2)),
+    )
     assert numbers.named(Y + np.array([0.5, 0.1]), Y, shares)["R²"] == pytest.approx(1 - 0.13)

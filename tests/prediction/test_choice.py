@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine, make_classification, make_friedman1
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor, ProductMetric
-from cayleyklein.learning import samples
+from cayleyklein import (
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+    CurvedMetric,
+    MixedMetric,
+    ProductMetric,
+)
+from cayleyklein.learning import choice, samples
 from cayleyklein.learning.choice import choose_candidate
+from cayleyklein.neighbors import space
 from cayleyklein.prediction.rehearsal import ClassTrials
 
 
@@ -83,6 +90,17 @@ def test_alpha_is_chosen_for_the_votes_that_were_asked_for(k, weights):
     auto = CurvedKNeighborsClassifier(geometry="mixed", random_state=0).fit(*blobs(120))
     scores = [[t.scores["log loss"] for t in m.selection_.trials] for m in (model, auto)]
     assert not np.allclose(*scores)
+
+
+def test_distances_of_a_mix_are_those_of_its_metric():
+    rng = np.random.default_rng(0)
+    X, Q = 0.3 * rng.normal(size=(2, 20, 2))
+    parts = [CurvedMetric.euclidean(2, curvature=K) for K in (1.0, -0.5)]
+    chords = space.ChordSpace(MixedMetric(parts, [0.5, 0.5]))
+    tables = choice.distances_of_terms(chords, chords.place(Q), chords.place(X))
+    for alpha in (0.0, 0.2, 0.9):
+        expected = alpha * parts[0].pairwise(Q, X) + (1 - alpha) * parts[1].pairwise(Q, X)
+        np.testing.assert_allclose(choice.mixed_distances(alpha, tables), expected, rtol=1e-9)
 
 
 def test_a_mixed_metric_of_wide_rows_is_still_mixed():

@@ -132,10 +132,12 @@ def test_no_other_hyperplane_has_a_larger_margin(K):
             return np.where(square > 0, (rows @ normals.T).min(axis=0) / np.sqrt(square), -np.inf)
 
     rng = np.random.default_rng(0)
-    others = np.vstack([
-        normal + scale * np.abs(normal).max() * rng.normal(size=(20_000, 3))
-        for scale in (0.001, 0.01, 0.1, 1.0)
-    ])  # fmt: skip
+    others = np.vstack(
+        [
+            normal + scale * np.abs(normal).max() * rng.normal(size=(20_000, 3))
+            for scale in (0.001, 0.01, 0.1, 1.0)
+        ]
+    )
     best = sines(normal[None])[0]
     sine = np.sin(model.margin_[0]) if K > 0 else np.sinh(model.margin_[0])
     assert best == pytest.approx(sine, rel=1e-5)

@@ -63,13 +63,20 @@ CALLS = {
     ),
     "TableEncoder.transform": asking("encoder", "transform", asked),
     "TableEncoder.unseen": asking("encoder", "unseen", asked),
-    "TableClassifier": Call(fitting(TableClassifier, TABLE, Y), {
-        "n_neighbors": count(3, len(Y)), "geometry": choice("elliptic"),
-        "weights": choice("distance"), "max_categories": count(20),
-        "subsample": count(5000, 1, accepted=("None",)),
-        "random_state": seed(), "n_jobs": jobs(),
-        "callback": thing(lambda progress: None, "None"),
-    }, also_named=("neighbours",)),
+    "TableClassifier": Call(
+        fitting(TableClassifier, TABLE, Y),
+        {
+            "n_neighbors": count(3, len(Y)),
+            "geometry": choice("elliptic"),
+            "weights": choice("distance"),
+            "max_categories": count(20),
+            "subsample": count(5000, 1, accepted=("None",)),
+            "random_state": seed(),
+            "n_jobs": jobs(),
+            "callback": thing(lambda progress: None, "None"),
+        },
+        also_named=("neighbours",),
+    ),
     "TableClassifier.fit": asking("table", "fit", {"X": new_table, "y": labels(Y)}),
     "TableClassifier.predict": asking("table", "predict", asked),
     "TableClassifier.predict_proba": asking("table", "predict_proba", asked),
@@ -80,26 +87,37 @@ CALLS = {
     "TableClassifier.score": asking(
         "table", "score", asked | {"y": labels(Y), "sample_weight": weights(WEIGHTS)}
     ),
-    "TableRegressor": Call(fitting(TableRegressor, TABLE, TARGETS), {
-        "n_neighbors": count(3, len(Y)), "geometry": choice("elliptic"), "model": choice("auto"),
-    }, also_named=("neighbours",)),
-    "TableRegressor.fit": asking("table of numbers", "fit", {
-        "X": new_table, "y": targets(TARGETS), "sample_weight": weights(WEIGHTS)
-    }),
+    "TableRegressor": Call(
+        fitting(TableRegressor, TABLE, TARGETS),
+        {
+            "n_neighbors": count(3, len(Y)),
+            "geometry": choice("elliptic"),
+            "model": choice("auto"),
+        },
+        also_named=("neighbours",),
+    ),
+    "TableRegressor.fit": asking(
+        "table of numbers",
+        "fit",
+        {"X": new_table, "y": targets(TARGETS), "sample_weight": weights(WEIGHTS)},
+    ),
     "TableRegressor.predict": asking("table of numbers", "predict", asked),
     "TableRegressor.explain": asking("table of numbers", "explain", asked),
     "TableRegressor.score": asking("table of numbers", "score", asked | {"y": targets(TARGETS)}),
     "read_table": Call(read_table, reading),
     "iter_table": Call(iter_table, reading | {"progress": one_of(None, a_number=3)}),
     "load_model": Call(load_model, {"path": path("model.ckm", to_read=True)}),
-    "save_model": Call(
-        save_model, {"model": thing(fitted("table")), "path": path("new.ckm")}
+    "save_model": Call(save_model, {"model": thing(fitted("table")), "path": path("new.ckm")}),
+    "split_target": Call(
+        split_target,
+        {
+            "table": table(TABLE, "a column less"),
+            "task": choice("class"),
+            "target": one_of("colour", no_such="size", a_number=3, nothing=None),
+        },
+        also_named=("column", "X"),
     ),
-    "split_target": Call(split_target, {
-        "table": table(TABLE, "a column less"), "task": choice("class"),
-        "target": one_of("colour", no_such="size", a_number=3, nothing=None),
-    }, also_named=("column", "X")),
-}  # fmt: skip
+}
 
 SAMPLE = """
 TableClassifier n_neighbors: out of range: 16

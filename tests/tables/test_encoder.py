@@ -116,10 +116,19 @@ def test_bounds_alone_are_categories():
 @pytest.mark.parametrize(
     "written",
     [
-        "%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d %B %Y", "%b %d, %Y",
-        "%Y%m%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%d/%m/%Y %H:%M",
+        "%Y-%m-%d",
+        "%d.%m.%Y",
+        "%m/%d/%Y",
+        "%d/%m/%Y",
+        "%Y/%m/%d",
+        "%d %B %Y",
+        "%b %d, %Y",
+        "%Y%m%d",
+        "%Y-%m-%d %H:%M:%S",
+        "%Y-%m-%dT%H:%M:%S",
+        "%d/%m/%Y %H:%M",
     ],
-)  # fmt: skip
+)
 def test_dates_are_days(written):
     days = pd.date_range("2023-01-05", periods=40, freq="11D")
     column, rows = encoded(days.strftime(written))

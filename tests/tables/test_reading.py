@@ -69,9 +69,25 @@ def small_pieces(monkeypatch):
         zipped(PLAIN),
         gzip.compress(b"\xef\xbb\xbf" + PLAIN.replace(b"\n", b"\r\n"), mtime=0),
     ],
-    ids=["plain", "BOM", "CRLF", "tab", "semicolon", "quoted", "blank lines", "sep", "sep tab",
-         "no last end", "UTF-16", "gz", "bz2", "xz", "zip", "gz BOM CRLF"],
-)  # fmt: skip
+    ids=[
+        "plain",
+        "BOM",
+        "CRLF",
+        "tab",
+        "semicolon",
+        "quoted",
+        "blank lines",
+        "sep",
+        "sep tab",
+        "no last end",
+        "UTF-16",
+        "gz",
+        "bz2",
+        "xz",
+        "zip",
+        "gz BOM CRLF",
+    ],
+)
 def test_reads(tmp_path, content):
     table = read(tmp_path, content)
     assert list(table.columns) == ["length", "colour"]

@@ -1,7 +1,7 @@
-"""The explorer: a page where the geometry moves (the extra ``app``).
+"""The explorer: a web page to play with the geometries (the extra ``app``).
 
-``cayleyklein explore`` starts it, or :func:`explore`. Everything on the page is computed by the
-library; the browser draws what it is sent. :func:`draw_plane` draws the same pictures without it.
+``cayleyklein explore`` starts it, or :func:`explore`. The library computes
+everything; the browser only draws it. :func:`draw_plane` draws the same pictures without it.
 """
 
 import asyncio
@@ -15,23 +15,26 @@ __all__ = ["draw_plane", "explore"]
 
 
 def explore(
-    port: int = 5006, host: str = "127.0.0.1", *, browser: bool = True,
+    port: int = 5006,
+    host: str = "127.0.0.1",
+    *,
+    browser: bool = True,
     on_start: Callable[[str], None] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Serve the explorer until interrupted.
 
     Parameters
     ----------
     port : int, default=5006
-        0 takes a free one; one that is taken raises an error.
+        Port to listen on; 0 takes a free one. A port in use raises an error.
     host : str, default="127.0.0.1"
-        Address to listen on: this computer only, or ``"0.0.0.0"`` for every network it is on, where
-        anybody who reaches the port may use the page, as a warning says.
+        Address to listen on. The default serves this computer only; ``"0.0.0.0"`` serves every
+        network it is on, with a warning that anybody who reaches the port may use the page.
     browser : bool, default=True
         Whether to open the page in a browser.
     on_start : callable, optional
-        Called with the page's address once it is served; for a host that is every network, with
-        each address that works.
+        Called with the page's address once it is served; with ``"0.0.0.0"``, with each address that
+        works.
 
     Examples
     --------

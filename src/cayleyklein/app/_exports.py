@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import __version__
 from cayleyklein import _validation as checks
+from cayleyklein.app import _limits
 from cayleyklein.app._scene import Drafter, describe
 from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
@@ -20,27 +21,39 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import shapes
 
 SIZE = 720  # width and height of a picture in pixels
-PAGE_BYTES = 3_000_000  # size of an offline page; frames that are larger leave room for fewer
-MOST_FRAMES, FEWEST_FRAMES = 41, 3
 
 
 def draw_plane(
-    points: ArrayLike, metric: CurvedMetric, *, labels: ArrayLike | None = None,
-    chart: str = "klein", second: str = "", shown: Collection[str] = ("cells",), order: int = 1,
-    radius: float = 0.25, chosen: tuple[int, int] = (0, 1), turn: float = 0.0, tilt: float = 38.0,
-    theme: str = "light", objects: str = "", tiling: str = "",
-) -> str:  # fmt: skip
+    points: ArrayLike,
+    metric: CurvedMetric,
+    *,
+    labels: ArrayLike | None = None,
+    chart: str = "klein",
+    second: str = "",
+    shown: Collection[str] = ("cells",),
+    order: int = 1,
+    radius: float = 0.25,
+    chosen: tuple[int, int] = (0, 1),
+    turn: float = 0.0,
+    tilt: float = 38.0,
+    theme: str = "light",
+    objects: str = "",
+    tiling: str = "",
+) -> str:
     """Return an SVG picture of points and a metric of the plane, as the explorer draws it.
 
     Parameters
     ----------
     points : array-like of shape (n, 2)
-    metric : CurvedMetric of the plane
+        Points of the plane, in the domain of the metric.
+    metric : CurvedMetric
+        Metric of the plane.
     labels : sequence of n int, optional
         Classes, from 0 to 19.
     chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
+        Chart to draw.
     second : str, default=""
-        Another chart, drawn beside the first.
+        Second chart, drawn beside the first; empty for none.
     shown : collection of str, default=("cells",)
         Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls",
         "conic" and "power".
@@ -51,14 +64,15 @@ def draw_plane(
     chosen : pair of int, default=(0, 1)
         The points of the geodesic, the bisector and the cross-ratio.
     turn : float, default=0.0
-        Turn of the camera around the hemisphere or the hyperboloid, in degrees.
+        Rotation of the camera around the hemisphere or the hyperboloid, in degrees.
     tilt : float, default=38.0
         Height of the camera, in degrees.
     theme : {"light", "dark"}, default="light"
+        Colours of the picture: dark ink on a light ground, or light ink on a dark one.
     objects : str, default=""
-        What is constructed from the points, as the address of the page writes it.
+        Constructions from the points, written as in the page's address.
     tiling : str, default=""
-        A tiling {p, q} as "p,q,depth,edge", from which K follows.
+        Tiling {p, q}, written "p,q,depth,edge"; it fixes the curvature.
 
     Examples
     --------
@@ -76,7 +90,8 @@ def draw_plane(
     checks.expect(known, "labels", labels, whole)
     flat = getattr(metric, "dimension", 0) == 2 and hasattr(metric, "curvature")
     checks.expect(flat, "metric", metric, "a CurvedMetric of the plane")
-    pair, last = checks.as_finite_array(chosen, "chosen"), max(len(x), 2) - 1
+    pair = checks.as_finite_array(chosen, "chosen")
+    last = max(len(x), 2) - 1
     known = pair.shape == (2,) and set(pair.tolist()) <= set(range(last + 1))
     checks.expect(known, "chosen", chosen, f"two numbers of points, from 0 to {last}")
     state = PlaneState.of_metric(
@@ -84,10 +99,19 @@ def draw_plane(
         points=tuple(rounded_point(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
         chosen=(int(pair[0]), int(pair[1])),
     )
-    parts: dict[str, Any] = {"radius": radius, "turn": turn, "tilt": tilt, "tiling": tiling}
-    parts |= {"order": checks.as_count(order, "order"), "chart": chart, "second": second}
-    parts |= {"shown": ",".join(checks.as_texts(shown, "shown")), "objects": objects}
-    state = state.with_parts(parts)
+    state = state.with_parts(
+        {
+            "radius": radius,
+            "turn": turn,
+            "tilt": tilt,
+            "tiling": tiling,
+            "order": checks.as_count(order, "order"),
+            "chart": chart,
+            "second": second,
+            "shown": ",".join(checks.as_texts(shown, "shown")),
+            "objects": objects,
+        }
+    )
     return plane_svg(state, checks.as_choice(theme, "theme", tuple(shapes.PALETTE)))
 
 
@@ -98,8 +122,9 @@ def plane_svg(state: PlaneState, theme: str = "light") -> str:
 
 
 def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
-    """Return the description and the elements of the views, one beside the other."""
-    drafter, drawn = Drafter(state), ""
+    """Return the description and the SVG elements of the views, side by side."""
+    drafter = Drafter(state)
+    drawn = ""
     scenes = [drafter.scene(chart) for chart in state.charts]
     for i, scene in enumerate(scenes):  # a nested picture cuts off what is beyond its view
         inner = shapes.elements(scene.shapes, scene.view.window, SIZE, shapes.PALETTE[theme])
@@ -112,11 +137,15 @@ def points_csv(state: PlaneState, theme: str = "light") -> str:
 
 
 def plane_code(state: PlaneState, theme: str = "light") -> str:
-    metric, (first, second) = state.metric, state.chosen
-    given = ("chart", "second", "order", "radius", "chosen", "turn", "tilt")
-    options = {name: getattr(state, name) for name in given}
-    options |= {"shown": [name for name in LAYERS if name in state.shown], "theme": theme}
-    options |= {"objects": state.objects_text, "tiling": state.tiling.text if state.tiling else ""}
+    metric = state.metric
+    first, second = state.chosen
+    options: dict[str, Any] = {}
+    for name in ("chart", "second", "order", "radius", "chosen", "turn", "tilt"):
+        options[name] = getattr(state, name)
+    options["shown"] = [name for name in LAYERS if name in state.shown]
+    options["theme"] = theme
+    options["objects"] = state.objects_text
+    options["tiling"] = state.tiling.text if state.tiling else ""
     lines = "\n".join(f"    {name}={value!r}," for name, value in options.items())
     said = f'print("d =", metric.distance(points[{first}], points[{second}]))\n'
     return f"""\
@@ -158,22 +187,30 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
         return f'<g data-k="{K:.2f}">{drawn}</g>'
 
     frames = {state.curvature: frame(state.curvature)}
-    count = PAGE_BYTES // len(frames[state.curvature])
-    steps = np.linspace(-1, 1, (min(max(count, FEWEST_FRAMES), MOST_FRAMES) - 1) // 2 * 2 + 1)
-    frames |= {K: frame(K) for K in (steps.round(2) + 0.0).tolist() if K not in frames}
+    count = _limits.OFFLINE_BYTES // len(frames[state.curvature])
+    half = (min(max(count, 3), 41) - 1) // 2  # frames on each side of K = 0
+    for K in (np.linspace(-1, 1, 2 * half + 1).round(2) + 0.0).tolist():
+        if K not in frames:
+            frames[K] = frame(K)
     curvatures = sorted(frames)
     template = (Path(__file__).parent / "templates" / "offline.html").read_text("utf-8")
     return Template(template).substitute(
-        shapes.PALETTE[theme], version=__version__, size=SIZE, value=f"{state.curvature:.2f}",
+        shapes.PALETTE[theme],
+        version=__version__,
+        size=SIZE,
+        value=f"{state.curvature:.2f}",
         width=SIZE * len(state.charts),
         title=escape(describe(state, View(state.metric, state.chart))),
-        last=len(curvatures) - 1, start=curvatures.index(state.curvature),
+        last=len(curvatures) - 1,
+        start=curvatures.index(state.curvature),
         frames="\n".join(frames[K] for K in curvatures),
         code=escape(plane_code(state, theme)),
-    )  # fmt: skip
+    )
 
 
-EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, and how it is made
+EXPORTS: dict[
+    str, tuple[str, Callable[[PlaneState, str], str]]
+] = {  # media type, and the function that makes it
     "plane.svg": ("image/svg+xml", plane_svg),
     "plane.html": ("text/html", offline_page),
     "plane.py": ("text/x-python", plane_code),

@@ -1,4 +1,4 @@
-"""Figures that a visitor constructs: how an address holds them, where they are, their measures.
+"""Figures that a visitor constructs: their text in an address, their places and measures.
 
 A figure of the kind "point" names a point of the plane by its number; every other figure depends on
 the figures that it is made from, which come before it. Worksheets ask for figures; their questions,
@@ -19,6 +19,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
+from cayleyklein.app import _limits
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import Hyperplane, constructions, metric_tensor
@@ -31,16 +32,14 @@ from cayleyklein.plotting.views import Canvas, sample_segments, see_path
 POINT_KINDS = ("point", "midpoint", "meet", "reflection")
 LINE_KINDS = ("segment", "line", "perpendicular", "bisector")
 FIGURE_COLORS = {
-    "ink": "black", "gold": "gold", "elliptic": "red", "flat": "violet", "hyperbolic": "green",
+    "ink": "black",
+    "gold": "gold",
+    "elliptic": "red",
+    "flat": "violet",
+    "hyperbolic": "green",
     "learned": "brown",
-}  # fmt: skip
-MOST_FIGURES, MOST_CORNERS = 200, 24
-NAME = re.compile(r"[^\W_][\w′]{0,11}")
-ON_LINE, AROUND_CIRCLE = 129, 145
-NAME_AT = 0.12  # of the part of a line or circle that is seen: where its name is
-CORNER = 0.22  # radius of an angle's arc, relative to its shorter side
+}
 SHEETS = json.loads((Path(__file__).parent / "static" / "worksheets.json").read_text("utf-8"))
-WANTED_SUM, WANTED_RATIO = 150.0, 1.5  # of the angles of the triangle; of circumference to 2πr
 Found = tuple[str, dict[str, Any]]  # the key of an answer, and its numbers
 
 
@@ -52,28 +51,50 @@ def _parallels(line: Hyperplane, p: Floats, metric: CurvedMetric) -> Any:
     return (constructions.perpendicular(upright, p, metric),) * 2
 
 
-def _corners(*given: Any) -> Floats:
-    return np.stack(given[:-1])
+def _corners(*points_and_metric: Any) -> Floats:
+    return np.stack(points_and_metric[:-1])
 
 
-# A tool's title, what it is made from, one letter each (a Point or a Line; * for three or more),
-# and its place from the places of those and the metric.
-TOOLS: dict[str, tuple[str, str, Callable[..., Any]]] = {
-    "point": ("Point", "P", _corners),
-    "segment": ("Segment", "PP", lambda p, q, metric: constructions.line_through(p, q)),
-    "line": ("Line", "PP", lambda p, q, metric: constructions.line_through(p, q)),
-    "circle": ("Circle", "PP", _corners),
-    "ball": ("Circle of radius", "P", _corners),
-    "polygon": ("Polygon", "P*", _corners),
-    "midpoint": ("Midpoint", "PP", lambda p, q, metric: metric.midpoint(p, q)),
-    "meet": ("Where lines meet", "LL", constructions.meet),
-    "perpendicular": ("Perpendicular", "LP", constructions.perpendicular),
-    "angle": ("Angle", "PPP", _corners),
-    "bisector": ("Angle bisector", "PPP", constructions.angle_bisector),
-    "reflection": ("Mirror image", "PL", constructions.reflect),
-    "parallels": ("Limiting parallels", "LP", _parallels),
-    "horocycle": ("Horocycle", "PP", constructions.horocycle),
-    "equidistant": ("Equidistant", "LP", lambda line, p, g: constructions.equidistant(p, line, g)),
+def _line(p: Floats, q: Floats, metric: CurvedMetric) -> Any:
+    return constructions.line_through(p, q)
+
+
+def _midpoint(p: Floats, q: Floats, metric: CurvedMetric) -> Any:
+    return metric.midpoint(p, q)
+
+
+def _equidistant(line: Hyperplane, p: Floats, metric: CurvedMetric) -> Any:
+    return constructions.equidistant(p, line, metric)
+
+
+class Tool(NamedTuple):
+    """What constructs a figure.
+
+    It needs a point (P) or a line (L) for each letter; after * more of the same. The function
+    returns the figure's place from the places of what it needs, and the metric.
+    """
+
+    title: str
+    needs: str
+    place: Callable[..., Any]
+
+
+TOOLS = {
+    "point": Tool("Point", "P", _corners),
+    "segment": Tool("Segment", "PP", _line),
+    "line": Tool("Line", "PP", _line),
+    "circle": Tool("Circle", "PP", _corners),
+    "ball": Tool("Circle of radius", "P", _corners),
+    "polygon": Tool("Polygon", "P*", _corners),
+    "midpoint": Tool("Midpoint", "PP", _midpoint),
+    "meet": Tool("Where lines meet", "LL", constructions.meet),
+    "perpendicular": Tool("Perpendicular", "LP", constructions.perpendicular),
+    "angle": Tool("Angle", "PPP", _corners),
+    "bisector": Tool("Angle bisector", "PPP", constructions.angle_bisector),
+    "reflection": Tool("Mirror image", "PL", constructions.reflect),
+    "parallels": Tool("Limiting parallels", "LP", _parallels),
+    "horocycle": Tool("Horocycle", "PP", constructions.horocycle),
+    "equidistant": Tool("Equidistant", "LP", _equidistant),
 }
 
 
@@ -107,8 +128,8 @@ def read_figures(text: str) -> tuple[Figure, ...]:
     found: dict[str, Figure] = {}
     for item in filter(None, text.split(";")):
         parts = item.split(",")
-        if len(parts) != 6 or len(found) >= MOST_FIGURES:
-            said = f"up to {MOST_FIGURES} figures of six parts each"
+        if len(parts) != 6 or len(found) >= _limits.MOST_FIGURES:
+            said = f"up to {_limits.MOST_FIGURES} figures of six parts each"
             raise InvalidInputError(f"objects must hold {said}; got {item[:30]!r}.")
         kind, name, parents, color, hidden, value = parts
         (number,) = read_numbers(value, "objects", 1)
@@ -121,9 +142,9 @@ def read_figures(text: str) -> tuple[Figure, ...]:
 def checked(figure: Figure, before: dict[str, Figure]) -> Figure:
     as_choice(figure.kind[:20], "kind", tuple(TOOLS))
     check_figure_name(figure.name, before)
-    needed = "" if figure.kind == "point" else TOOLS[figure.kind][1]
+    needed = "" if figure.kind == "point" else TOOLS[figure.kind].needs
     if needed == "P*":
-        needed = "P" * min(max(len(figure.parents), 3), MOST_CORNERS)
+        needed = "P" * min(max(len(figure.parents), 3), _limits.MOST_CORNERS)
     parents = [before[name] for name in figure.parents if name in before]
     fits = len(parents) == len(figure.parents) == len(needed)
     if not fits or not all(p.fits(n) for p, n in zip(parents, needed, strict=True)):
@@ -132,7 +153,7 @@ def checked(figure: Figure, before: dict[str, Figure]) -> Figure:
 
 
 def check_figure_name(name: str, taken: Container[str]) -> None:
-    if not NAME.fullmatch(name):
+    if not re.fullmatch(r"[^\W_][\w′]{0,11}", name):
         raise InvalidInputError(f"A name has up to 12 letters and digits; got {name[:20]!r}.")
     if name in taken:
         raise InvalidInputError(f"There is a {name} already; choose another name.")
@@ -145,7 +166,7 @@ def new_name(kind: str, taken: Container[str]) -> str:
 
 
 def without(figures: tuple[Figure, ...], *names: str) -> tuple[tuple[Figure, ...], list[str]]:
-    """Return the figures that stay when some go, and the names of all those that go."""
+    """Remove figures and all that depend on them; return the rest, and the names of the removed."""
     gone = dict.fromkeys(names)
     for figure in figures:  # parents come first
         if figure.name in gone or not gone.keys().isdisjoint(figure.parents):
@@ -157,16 +178,19 @@ class Construction:
     """The figures of a state. `places` has points (2,), lines, and radii or corners of the rest."""
 
     def __init__(self, figures: tuple[Figure, ...], points: Floats, metric: CurvedMetric) -> None:
-        self.figures, self.metric, self._points = figures, metric, points
+        self.figures = figures
+        self.metric = metric
+        self._points = points
         self.by_name = {figure.name: figure for figure in figures}
-        self.places: dict[str, Any] = {}  # None for what is not in the geometry of this K
+        self.places: dict[str, Any] = {}  # None for figures that do not exist at this K
         for figure in figures:
-            given, place = self.given(figure), None
-            if not any(one is None for one in given):
+            given = self.given(figure)
+            self.places[figure.name] = None
+            if all(place is not None for place in given):
                 with suppress(CayleyKleinError):
-                    place = self._place(figure, given)
-            self.places[figure.name] = place
-        pairs, self.lengths = self.placed("segment", "circle", hidden=True), dict[str, float]()
+                    self.places[figure.name] = self._place(figure, given)
+        pairs = self.placed("segment", "circle", hidden=True)
+        self.lengths = dict[str, float]()
         if pairs:
             ends = np.array([self.given(figure) for figure in pairs])
             lengths = np.asarray(metric.distance(ends[:, 0], ends[:, 1])).tolist()
@@ -175,12 +199,12 @@ class Construction:
 
     @cached_property
     def rings(self) -> dict[str, Floats]:
-        """The circles of all kinds as polylines."""
+        """Circles and balls as polylines."""
         radii = self.placed("circle", "ball", hidden=True)
         if not radii:
             return {}
         centers = np.stack([self.given(figure)[0] for figure in radii])
-        found = outlines.spheres(self.metric, centers, list(radii.values()), AROUND_CIRCLE)
+        found = outlines.spheres(self.metric, centers, list(radii.values()), 145)
         return {figure.name: ring for figure, ring in zip(radii, found, strict=True)}
 
     def _place(self, figure: Figure, given: list[Any]) -> Any:
@@ -189,7 +213,7 @@ class Construction:
         if figure.kind == "point":
             x = self._points[int(figure.value)]
             return x if self.metric.contains(x) else None
-        place = TOOLS[figure.kind][2](*given, self.metric)
+        place = TOOLS[figure.kind].place(*given, self.metric)
         if figure.kind == "angle":
             return None if (place[::2] == place[1]).all(axis=1).any() else place
         return None if figure.kind in POINT_KINDS and not np.isfinite(place).all() else place
@@ -198,7 +222,9 @@ class Construction:
         return [self.places[name] for name in figure.parents]
 
     def measure(self, figure: Figure) -> str:
-        place, K, given = self.places[figure.name], self.metric.curvature, self.given(figure)
+        place = self.places[figure.name]
+        K = self.metric.curvature
+        given = self.given(figure)
         if place is None:
             if figure.kind == "parallels" and K > 0:
                 return "none: for K > 0 all lines meet"
@@ -230,17 +256,19 @@ class Construction:
         return f"two, at {angle:.2f}° to the perpendicular, which is {height:.4f} long"
 
     def _polygon(self, corners: Floats) -> str:
-        found, n = polygon_measures(corners, self.metric), len(corners)
+        found = polygon_measures(corners, self.metric)
+        n = len(corners)
         said = f"perimeter {found['perimeter']:.4f}, area {found['area']:.4f}"
         if "angle_sum" not in found:
             return f"{said}; its sides cross, so it has no inner angles"
-        total, flat = found["angle_sum"], f"{n - 2}·180°" if n > 3 else "180°"
+        total = found["angle_sum"]
+        flat = f"{n - 2}·180°" if n > 3 else "180°"
         area = f"K·area = {math.degrees(found['curved_area']):.2f}°"
         less = f"angle sum − {flat} = {math.degrees(total - (n - 2) * math.pi):.2f}°"
         return f"{said}, angle sum {math.degrees(total):.2f}°; {area}, {less}"
 
     def placed(self, *kinds: str, hidden: bool = False) -> dict[Figure, Any]:
-        """Return where figures of some kinds, or all, are; those that are nowhere are left out."""
+        """Return the places of figures of some kinds, or of all, that have a place."""
         wanted = [f for f in self.figures if f.kind in (kinds or TOOLS) and hidden >= f.hidden]
         return {f: self.places[f.name] for f in wanted if self.places[f.name] is not None}
 
@@ -258,7 +286,8 @@ class Construction:
             if figure.kind not in ("polygon", "angle"):  # whose corners have names
                 off = np.abs(seen - canvas.view.middle).max(axis=1)
                 shown = seen[off < 0.9 * canvas.view.half_width]
-                part = 0.5 if figure.kind == "segment" else NAME_AT  # its ends have names
+                # the name is near the start of what is seen; the ends of segments have names
+                part = 0.5 if figure.kind == "segment" else 0.12
                 at = shown[int(part * len(shown)) :][:1]
                 canvas.put(Shape("words", at, figure.color, text=(figure.name,)))
         if names:
@@ -267,13 +296,15 @@ class Construction:
 
     def path(self, figure: Figure, view: View) -> Floats:
         """Return a figure that is not a point as a polyline in x."""
-        place, given, metric = self.places[figure.name], self.given(figure), self.metric
+        place = self.places[figure.name]
+        given = self.given(figure)
+        metric = self.metric
         if figure.kind == "segment":
             return sample_segments(view, given[0][None], given[1][None])
         if figure.kind in LINE_KINDS:
-            return outlines.line_path(metric, place, ON_LINE)
+            return outlines.line_path(metric, place, 129)
         if figure.kind == "parallels":
-            return chain(outlines.line_path(metric, line, ON_LINE) for line in place)
+            return chain(outlines.line_path(metric, line, 129) for line in place)
         if figure.kind in ("circle", "ball"):
             return self.rings[figure.name]
         if figure.kind == "polygon":
@@ -285,34 +316,38 @@ class Construction:
         a, b = (np.asarray(self.metric.log(x, end)) @ C for end in (p, q))
         turn = math.atan2(a[0] * b[1] - a[1] * b[0], float(a @ b))
         angle = math.atan2(a[1], a[0]) + turn * np.linspace(0, 1, 33)
-        radius = CORNER * min(np.linalg.norm(a), np.linalg.norm(b))
+        radius = 0.22 * min(np.linalg.norm(a), np.linalg.norm(b))
         steps = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ np.linalg.inv(C)
         return np.asarray(self.metric.exp(x, steps))
 
     def nearest(self, spot: Floats, view: View, reach: float, needed: str) -> str | None:
-        best, least = None, reach
+        best = None
+        least = reach
         for figure, place in self.placed(*(LINE_KINDS if needed == "L" else POINT_KINDS)).items():
             if needed == "P":
                 on_path = view.to_screen(place)[None]
             else:  # the point of each piece of its path that is nearest
                 path = np.concatenate(see_path(view, self.path(figure, view)))
-                start, step = path[:-1], np.diff(path, axis=0)
+                start = path[:-1]
+                step = np.diff(path, axis=0)
                 square = np.maximum(np.sum(step**2, axis=1), np.finfo(float).tiny)
                 t = np.clip(np.sum((spot - start) * step, axis=1) / square, 0, 1)
                 on_path = start + t[:, None] * step
             gap = np.nanmin(np.linalg.norm(on_path - spot, axis=1), initial=math.inf)
             if gap < least:
-                best, least = figure.name, float(gap)
+                best = figure.name
+                least = float(gap)
         return best
 
 
 def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
     """Return perimeter and area, and, where no sides cross, the sum of the inner angles.
 
-    The area comes from triangles, the angles from the corners: that K·area is the angle sum less
-    (n - 2)π is Gauss and Bonnet's theorem, not how either is computed.
+    The area comes from triangles, the angles from the corners: K·area = angle sum - (n - 2)π is
+    the theorem of Gauss and Bonnet, which neither computation uses.
     """
-    after, K = np.roll(corners, -1, axis=0), metric.curvature
+    after = np.roll(corners, -1, axis=0)
+    K = metric.curvature
     y = conformal.ConformalPlane(metric, corners[0]).from_points(corners)
     signed = float(conformal.signed_areas(y[0], y[1:-1], y[2:], K).sum())
     found = {"perimeter": float(np.sum(metric.distance(corners, after))), "area": abs(signed)}
@@ -324,7 +359,8 @@ def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
 
 
 def _sides_cross(p: Floats, q: Floats) -> bool:
-    along, n = (q - p)[:, None], len(p)
+    along = (q - p)[:, None]
+    n = len(p)
 
     def sides(x: Floats) -> Floats:  # of x[j] seen along side i
         off = x - p[:, None]
@@ -345,38 +381,44 @@ def _angle_sum(made: Construction, answer: str) -> Found:
     found = _polygons(made, 3)
     if not found:
         return "none", {}
-    total, missing = (math.degrees(found[0][name]) for name in ("angle_sum", "curved_area"))
-    numbers = {"total": total, "missing": missing}
-    if abs(total - WANTED_SUM) <= 1:
+    total = math.degrees(found[0]["angle_sum"])
+    numbers = {"total": total, "missing": math.degrees(found[0]["curved_area"])}
+    if abs(total - 150.0) <= 1:
         return "right", numbers
-    return "larger" if (total > WANTED_SUM) == (made.metric.curvature < 0) else "smaller", numbers
+    should_grow = (total > 150.0) == (made.metric.curvature < 0)
+    return "larger" if should_grow else "smaller", numbers
 
 
 def _sheet_of_parallels(made: Construction, answer: str) -> Found:
-    lines, K = made.placed(*LINE_KINDS, hidden=True), made.metric.curvature
+    lines = made.placed(*LINE_KINDS, hidden=True)
+    K = made.metric.curvature
     if not lines or "P" not in made.by_name:
         return "gone", {}
     first, *others = lines
     others = [figure for figure in others if "P" in figure.parents]
     meets = {f.name: constructions.meet(lines[first], lines[f], made.metric) for f in others}
     missing = [name for name, place in meets.items() if np.isnan(place).all()]
+    if not others:
+        return "none", {}
     if not missing:
-        return ("elliptic" if K > 0 else "meets") if others else "none", {}
+        return "elliptic" if K > 0 else "meets", {}
     if K == 0:
         return "flat", {}
     return "right" if len(missing) > 1 else "one", {"names": " and ".join(missing[:2])}
 
 
 def _circles(made: Construction, answer: str) -> Found:
-    radii, K = made.placed("circle", "ball", hidden=True).values(), made.metric.curvature
+    radii = made.placed("circle", "ball", hidden=True).values()
+    K = made.metric.curvature
     if not radii:
         return "none", {}
     ratios = [constructions.circle_measures(r, K)[0] / (math.tau * r) for r in radii]
-    best = min(ratios, key=lambda ratio: abs(ratio - WANTED_RATIO))
-    if abs(best - WANTED_RATIO) <= 0.02:
+    best = min(ratios, key=lambda ratio: abs(ratio - 1.5))
+    if abs(best - 1.5) <= 0.02:
         return "right", {"ratio": best}
-    grows = "larger" if best < WANTED_RATIO else "smaller"
-    return grows if K < 0 else "flat", {"ratio": best}
+    if K >= 0:
+        return "flat", {"ratio": best}
+    return "larger" if best < 1.5 else "smaller", {"ratio": best}
 
 
 def _squares(made: Construction, answer: str) -> Found:
@@ -394,7 +436,14 @@ def _polygons(made: Construction, n: int) -> list[dict[str, float]]:
     return [polygon_measures(corners, made.metric) for corners in found if len(corners) == n]
 
 
+def _name_of_diagram(made: Construction, answer: str) -> Found:
+    return "right" if answer == "voronoi" else "wrong", {}
+
+
 CHECKS: tuple[Callable[[Construction, str], Found], ...] = (
-    _angle_sum, _sheet_of_parallels, _circles, _squares,
-    lambda made, answer: ("right" if answer == "voronoi" else "wrong", {}),
-)  # fmt: skip
+    _angle_sum,
+    _sheet_of_parallels,
+    _circles,
+    _squares,
+    _name_of_diagram,
+)

@@ -1,4 +1,4 @@
-"""Fits of the page of learning: three panels of pictures and results, and models."""
+"""Fits of the learning page: three panels of pictures and results, and models to save."""
 
 import tempfile
 import warnings
@@ -17,7 +17,7 @@ from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.experiments import scores
 from cayleyklein.learning import Progress
 from cayleyklein.metrics import combined, curved
-from cayleyklein.plotting import outlines
+from cayleyklein.plotting import sections
 from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
 from cayleyklein.prediction import (
     CurvedKernelClassifier,
@@ -28,32 +28,23 @@ from cayleyklein.prediction import (
 
 TEST_PART = 0.3
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
-PANEL_NAMES = {"before": "Plain k-NN, nothing learned", "flat": "Flat metric, learned"}
-PANEL_NAMES["curved"] = "Curved metric, learned"
-ESTIMATOR_KINDS: dict[str, tuple[Any, Any]] = {  # of classes, and of numbers
-    "neighbors": (CurvedKNeighborsClassifier, CurvedKNeighborsRegressor),
-    "kernel": (CurvedKernelClassifier, CurvedKernelRegressor),
+PANEL_NAMES = {
+    "before": "Plain k-NN, nothing learned",
+    "flat": "Flat metric, learned",
+    "curved": "Curved metric, learned",
 }
-N_PARTS = {"auto": 3, "product": 3, "mixed": 2}  # metrics that are learned one after the other
-N_PASSES = 4
-CHOOSING = {  # messages before the fit that is shown
-    "auto": "Comparing a product with plain neighbours on held-out training rows…",
-    "mixed": "Choosing the shares of the two parts on held-out training rows…",
-}
-PART_WORDS = {  # of a kernel model, in words
+PART_WORDS = {  # of the parts of a kernel model
     "metric": "kernel in the metric",
     "columns": "kernel in the columns",
     "ranks": "kernel in the ranks of columns",
     "neighbors": "votes in the metric",
     "plain": "plain votes",
 }
-WEIGHING = "Weighing kernel machines and votes on held-out training rows…"
-WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
-GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
-NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
 
 
-class News(NamedTuple):  # of a fit, to the page; texts and pictures by their place
+class News(NamedTuple):
+    """What a fit tells the page, with texts and pictures by their place."""
+
     texts: dict[str, str]
     steps: tuple[list[Any], ...] = ()  # series, relative loss, K, accuracy; None lifts the pen
     pictures: dict[str, Any] | None = None
@@ -76,30 +67,42 @@ class FitTask(NamedTuple):
 
 
 def make_estimator(task: FitTask, **given: Any) -> Any:
-    kind = ESTIMATOR_KINDS[task.model][task.table.is_regression]
+    kind: Any
+    if task.model == "kernel":
+        kind = CurvedKernelRegressor if task.table.is_regression else CurvedKernelClassifier
+    elif task.table.is_regression:
+        kind = CurvedKNeighborsRegressor
+    else:
+        kind = CurvedKNeighborsClassifier
     return kind(n_neighbors=task.n_neighbors, **given)
 
 
 class RowPictures:
     def __init__(self, table: _tables.PreparedTable) -> None:
-        X, self.y, columns = table.X, table.y, table.columns
-        ruler, flat = curved.CurvedMetric(factor=curved.standard_factor(X)), X.shape[1] == 2
-        self.section = outlines.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
+        X = table.X
+        self.y = table.y
+        columns = table.columns
+        ruler = curved.CurvedMetric(factor=curved.standard_factor(X))
+        flat = X.shape[1] == 2
+        self.section = sections.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
         self.axes = columns if flat else ("first principal component", "second")
         self.shown = self.section.project(X)
         low, high = self.shown.min(axis=0), self.shown.max(axis=0)
         room = 0.05 * np.maximum(high - low, 1e-12)
         self.box = np.stack([low - room, high + room])
-        self.drawn = np.sort(np.random.default_rng(PAGE_SEED).permutation(len(X))[:MOST_DRAWN])
+        self.drawn = np.sort(np.random.default_rng(PAGE_SEED).permutation(len(X))[:800])
         self.is_test = np.zeros(len(X), dtype=bool)
-        with suppress(ValueError):  # so few rows that a class is in one part only
+        with suppress(ValueError):  # too few rows: a class would be in one part only
             self.is_test[train_and_test(table)[1]] = True
 
     def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
-        x, labels, test = self.shown[self.drawn], self.y[self.drawn], self.is_test[self.drawn]
+        x = self.shown[self.drawn]
+        labels = self.y[self.drawn]
+        test = self.is_test[self.drawn]
         shapes = []
         for label in np.unique(labels).tolist():
-            mine, (hue, marker, _) = labels == label, class_look(label)
+            mine = labels == label
+            hue, marker, _ = class_look(label)
             shapes.append(Shape("marks", x[mine & ~test], hue, 3.4, marker=marker))
             ring = Shape("marks", x[mine & test], "paper", 4.0, marker=marker, edge_width=1.6)
             shapes.append(ring._replace(edge=hue))
@@ -115,8 +118,10 @@ def make_model(task: FitTask, tell: Any) -> None:
     kind = tables.TableRegressor if table.is_regression else tables.TableClassifier
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        options: Any = {"model": task.model, "geometry": task.geometry, "random_state": PAGE_SEED}
-        model: Any = kind(task.n_neighbors, **options).fit(table.problem.X, table.labels)
+        model: Any = kind(
+            task.n_neighbors, model=task.model, geometry=task.geometry, random_state=PAGE_SEED
+        )
+        model.fit(table.problem.X, table.labels)
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
         tables.save_model(model, path)
@@ -125,7 +130,7 @@ def make_model(task: FitTask, tell: Any) -> None:
 
 
 def explain_choice(choice: Any) -> str:
-    """Say in a sentence why a candidate was chosen, also where another had the better figure."""
+    """Say in a sentence why a candidate was chosen, even if another had the better score."""
     name = next(iter(choice.trials[0].scores))
     ranked = sorted(choice.trials, key=lambda trial: trial.scores[name], reverse=name == "R²")
     told = {t.name: f"{_in_words(t)} ({name} {t.scores[name]:.3f})" for t in ranked}
@@ -153,12 +158,16 @@ def fit_and_compare(task: FitTask, tell: Any) -> None:
 
 class _Bench:
     def __init__(self, task: FitTask, tell: Any) -> None:
-        self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.labels
+        self.task = task
+        self.tell = tell
+        self.X = task.table.X
+        y = task.table.labels
         self.train, self.test = train_and_test(task.table)
         self.X_train, self.y_train = self.X[self.train], y[self.train]
         self.X_test, self.y_test = self.X[self.test], y[self.test]
         self.rows = RowPictures(task.table)
-        pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:WATCHED]
+        # the accuracy of an iteration is that on some test rows; the last one has all
+        pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:200]
         self.watched = self.X_test[pick], self.y_test[pick]
         self._begun: dict[str, tuple[int, float]] = {}  # iteration and first loss of a series
 
@@ -167,42 +176,66 @@ class _Bench:
         return votes.fit(self.X_train, self.y_train)
 
     def learn(self, place: str, geometry: str) -> None:
-        first, kernel, n_begun = place == "flat", self.task.model == "kernel", 0
-        step = f"Step {2 if first else 3} of 3: "
+        first = place == "flat"
+        kernel = self.task.model == "kernel"
+        step = "Step 2 of 3: " if first else "Step 3 of 3: "
+        n_passes = 4
+        # metrics that are learned one after the other
+        n_parts = 1 if first else {"auto": 3, "product": 3, "mixed": 2}.get(geometry, 1)
+        n_begun = 0
+        wait = ""
+        if kernel:
+            wait = "Weighing kernel machines and votes on held-out training rows…"
+        elif geometry == "auto":
+            wait = "Comparing a product with plain neighbours on held-out training rows…"
+        elif geometry == "mixed":
+            wait = "Choosing the shares of the two parts on held-out training rows…"
 
         def report(progress: Progress) -> None:
             nonlocal n_begun
-            name, K = progress.part.split(",")[0], progress.metric.curvature
+            name = progress.part.split(",")[0]
+            K = progress.metric.curvature
             accuracy = None
             with suppress(CayleyKleinError):  # an iterate may leave rows outside its domain
                 accuracy = self.vote(progress.metric).score(*self.watched)
             last, first_loss = self._begun.get(name, (-1, progress.loss or 1.0))
             again = progress.iteration <= last  # another part, or fit
-            n_begun += again or not n_begun
-            first_loss = progress.loss or 1.0 if again else first_loss
+            steps: list[list[Any]] = []
+            if again:
+                first_loss = progress.loss or 1.0
+                steps.append([name, None, None, None])
+            if again or not n_begun:
+                n_begun += 1
             self._begun[name] = progress.iteration, first_loss
-            steps: list[list[Any]] = [[name, None, None, None]] * again
             steps.append([name, progress.loss / first_loss, K, accuracy])
-            n_parts = 1 if first else N_PARTS.get(geometry, 1)
-            done = (n_begun - 1 + min(progress.n_pass, N_PASSES) / N_PASSES) / n_parts
+            done = (n_begun - 1 + min(progress.n_pass, n_passes) / n_passes) / n_parts
             share = 0.3 * done if first else 0.3 + 0.7 * min(done, 1.0)
             part = f"metric {min(n_begun, n_parts)} of {n_parts}, " if n_parts > 1 else ""
-            state = f"{step}{PANEL_NAMES[place].lower()}; {part}pass {progress.n_pass} of up to "
-            state += f"{N_PASSES}; {share:.0%} done.{f' {WEIGHING}' if kernel else ''}"
-            said = "not measured" if accuracy is None else f"{accuracy:.1%}"
-            live = f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
+            state = (
+                f"{step}{PANEL_NAMES[place].lower()}; {part}pass {progress.n_pass} of up to "
+                f"{n_passes}; {share:.0%} done."
+            )
+            if kernel:
+                state += f" {wait}"
             score = "R²" if self.task.table.is_regression else "accuracy"
-            live += f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
+            said = "not measured" if accuracy is None else f"{accuracy:.1%}"
+            live = (
+                f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
+                f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
+            )
             self.tell(News({"live": live, "state": state, "share": f"{share:.2f}"}, tuple(steps)))
 
-        wait = WEIGHING if kernel else CHOOSING.get(geometry)
         if wait:
             self.tell(News({"state": step + wait, "share": "0.05" if first else "0.30"}))
-        options = {"geometry": geometry, "random_state": PAGE_SEED, "callback": report}
-        model = make_estimator(self.task, **options).fit(self.X_train, self.y_train)
-        summary, choice = _describe(model.metric_), model.selection_
+        model = make_estimator(
+            self.task, geometry=geometry, random_state=PAGE_SEED, callback=report
+        )
+        model.fit(self.X_train, self.y_train)
+        summary = _describe(model.metric_)
+        choice = model.selection_
         trials = choice.trials if choice else ()
-        summary += f". {explain_choice(choice)}" if trials else ""
+        if trials:
+            summary += f". {explain_choice(choice)}"
         title = PANEL_NAMES["flat" if model.metric_.geometry == "flat" else place]
         if kernel:
             title = f"Kernel machine: {title.lower()}"
@@ -211,23 +244,29 @@ class _Bench:
         self.show(place, title, model, summary, trials)
 
     def show(self, place: str, title: str, model: Any, summary: str, trials: Any = ()) -> None:
-        rows, table = self.rows, self.task.table
+        rows = self.rows
+        table = self.task.table
         said = model.predict(self.X_test)
-        codes, true = table.codes_of(said), table.y[self.test]
+        codes = table.codes_of(said)
+        true = table.y[self.test]
         wrong = np.zeros(len(self.X), dtype=bool)
-        wrong[self.test] = (codes != true) & (not table.is_regression)
+        if not table.is_regression:
+            wrong[self.test] = codes != true
         near, distances = self._neighbors(model, rows.drawn)
         lines, planes = self._on_the_plane(model)
         picture = rows.picture([self._regions(model), *lines], wrong)
-        picture |= {"neighbors": near.tolist(), "distances": distances}
-        picture |= {"places": rows.shown[near.ravel()], "wrong": wrong[rows.drawn]}
+        picture["neighbors"] = near.tolist()
+        picture["distances"] = distances
+        picture["places"] = rows.shown[near.ravel()]
+        picture["wrong"] = wrong[rows.drawn]
         if hasattr(model, "part_shares_"):
             shares = model.feature_weights()
             parts = sorted(model.part_shares_.items(), key=lambda part: -part[1])
             votes = ", ".join(f"{share:.0%} {PART_WORDS[name]}" for name, share in parts)
             votes = f"a sum of {votes}"
         else:
-            shares, k = model.metric_.feature_weights(self.X_train), int(model.n_neighbors_)
+            shares = model.metric_.feature_weights(self.X_train)
+            k = int(model.n_neighbors_)
             votes = f"{_state.plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
         weights = zip(table.columns, shares.tolist(), strict=True)
         counts = confusion_matrix(true, codes, labels=range(len(table.classes))).tolist()
@@ -236,15 +275,18 @@ class _Bench:
             "confusion": about,
             "weights": sorted(weights, key=lambda pair: -pair[1]),
             "trials": [[_in_words(t), t.n_neighbors or "–", [*t.scores.items()]] for t in trials],
-            "planes": planes, "curves": {} if table.is_regression else self._curves(model),
-        }  # fmt: skip
-        good = f"{np.mean(said == self.y_test):.1%} of test rows right"
+            "planes": planes,
+            "curves": {} if table.is_regression else self._curves(model),
+        }
         if table.is_regression:
-            good = f"R² {model.score(self.X_test, self.y_test):.3f} on test rows"
-            good += f", off by {np.mean(np.abs(said - self.y_test)):.3g} on average"
+            r2 = model.score(self.X_test, self.y_test)
+            error = np.mean(np.abs(said - self.y_test))
+            good = f"R² {r2:.3f} on test rows, off by {error:.3g} on average"
+        else:
+            good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
-            one.callback = None  # it belongs to this process
+            one.callback = None  # it cannot leave this process
         kept = (table.encoder, model)
         self.tell(News(texts, pictures={place: picture}, results=results, predictor=kept))
 
@@ -253,7 +295,9 @@ class _Bench:
         n, sure, right = np.array(scores.calibration(chances, model.classes_, self.y_test)).T
         told = np.column_stack([sure, right])[n > 0] / n[n > 0, None]
         gap = np.abs(sure - right).sum() / n.sum()
-        curves, areas, grid = [], [], np.linspace(0, 1, 101)
+        curves = []
+        areas = []
+        grid = np.linspace(0, 1, 101)
         for name, chance in zip(model.classes_, chances.T, strict=True):
             is_one = self.y_test == name
             if is_one.any() and not is_one.all():
@@ -262,23 +306,31 @@ class _Bench:
                 areas.append(roc_auc_score(is_one, chance))
         mean = np.vstack([[0.0, 0.0], np.column_stack([grid, np.mean(curves, axis=0)])])
         diagonal = Shape("line", np.array([[0.0, 0.0], [1.0, 1.0]]), "soft", 1.0, (4, 4))
-        lines = {"calibration": [Shape("line", told, "flat", 2.0), Shape("marks", told, "flat", 4)]}
-        lines["roc"] = [Shape("line", mean, "flat", 2.0)]
         rest = "" if len(model.classes_) == 2 else ", each class against the rest, averaged"
-        texts = {"calibration": f"What is said and what is so differ by {gap:.1%} on average."}
-        texts["roc"] = f"Area under the curve {np.mean(areas):.3f}{rest}."
+
+        def graph(text: str, *shapes: Shape) -> dict[str, Any]:
+            return {"shapes": [shape._asdict() for shape in (diagonal, *shapes)], "text": text}
+
         return {
-            name: {"shapes": [s._asdict() for s in (diagonal, *shapes)], "text": texts[name]}
-            for name, shapes in lines.items()
+            "calibration": graph(
+                f"What is said and what is so differ by {gap:.1%} on average.",
+                Shape("line", told, "flat", 2.0),
+                Shape("marks", told, "flat", 4),
+            ),
+            "roc": graph(
+                f"Area under the curve {np.mean(areas):.3f}{rest}.",
+                Shape("line", mean, "flat", 2.0),
+            ),
         }
 
     def _regions(self, model: Any) -> dict[str, Any]:
-        size = FINER * (GRID - 1) + 1
+        n, finer = 81, 5  # points along each axis; finer by this where classes meet
+        size = finer * (n - 1) + 1
         low, high = self.rows.box
         grid = np.stack(np.meshgrid(*np.linspace(low, high, size).T), axis=-1)
-        coarse = self._predict(model, grid[::FINER, ::FINER])
+        coarse = self._predict(model, grid[::finer, ::finer])
         corners = np.stack([coarse[:-1, :-1], coarse[1:, :-1], coarse[:-1, 1:], coarse[1:, 1:]])
-        square = np.minimum(np.arange(size) // FINER, GRID - 2)
+        square = np.minimum(np.arange(size) // finer, n - 2)
         meets = (corners != corners[0]).any(axis=0)[square[:, None], square]
         codes = corners[0][square[:, None], square]
         codes[meets] = self._predict(model, grid[meets])
@@ -287,14 +339,16 @@ class _Bench:
 
     def _predict(self, model: Any, spots: Floats) -> Ints:
         X = self.rows.section.embed(spots.reshape(-1, 2))
-        inside, codes = _inside(model, X), np.full(len(X), -1, dtype=np.intp)
+        inside = _inside(model, X)
+        codes = np.full(len(X), -1, dtype=np.intp)
         if inside.any():
             codes[inside] = self.task.table.codes_of(model.predict(X[inside]))
         return codes.reshape(spots.shape[:-1])
 
     def _neighbors(self, model: Any, rows: Ints) -> tuple[Ints, Floats]:
-        k = min(NEIGHBORS_SHOWN, len(self.train) - 1)
-        found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
+        k = min(5, len(self.train) - 1)
+        found = np.full((len(rows), k), -1, dtype=np.intp)
+        far = np.full((len(rows), k), np.nan)
         inside = _inside(model, self.X[rows])
         if not inside.any():
             return found, far
@@ -303,13 +357,17 @@ class _Bench:
         other = nearest != rows[inside, None]
         # the row itself is among its neighbours where it is a training row
         keep = other & (np.cumsum(other, axis=1) <= k)
-        found[inside], far[inside] = (a[keep].reshape(-1, k) for a in (nearest, distances))
+        found[inside] = nearest[keep].reshape(-1, k)
+        far[inside] = distances[keep].reshape(-1, k)
         return found, far
 
     def _on_the_plane(self, model: Any) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-        lines, planes, shown = [], [], self.rows.shown
-        pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
-        for part, _ in () if _of_ranks(model) else combined.terms_of(model.metric_):
+        lines = []
+        planes = []
+        shown = self.rows.shown
+        pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:300]
+        terms: Any = () if _of_ranks(model) else combined.terms_of(model.metric_)
+        for part, _ in terms:
             with suppress(NotRepresentableError):  # it has no section on this plane
                 here: Any = self.rows.section.restrict(part)
                 size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
@@ -318,22 +376,24 @@ class _Bench:
                 if here.domain is not None:
                     lines.append(Shape("line", here.domain.from_euclidean(circle), "ink", 2.4))
                 state, exact = _state.PlaneState.of_rows(here, shown[pick], self.rows.y[pick])
-                planes.append((_describe(part) + ("" if exact else " (about)"), state.query))
+                about = "" if exact else " (about)"
+                planes.append((f"{_describe(part)}{about}", state.query))
         return [line._asdict() for line in lines], planes
 
 
 def _in_words(trial: Any) -> str:
-    return PART_WORDS.get(trial.name, "all of them, added" if " + " in trial.name else trial.name)
+    name: str = trial.name
+    return "all of them, added" if " + " in name else PART_WORDS.get(name, name)
 
 
 def train_and_test(table: _tables.PreparedTable) -> list[Ints]:
     same = None if table.is_regression else table.labels
-    options = {"test_size": TEST_PART, "stratify": same, "random_state": PAGE_SEED}
-    return list(train_test_split(np.arange(len(table.y)), **options))
+    rows = np.arange(len(table.y))
+    return list(train_test_split(rows, test_size=TEST_PART, stratify=same, random_state=PAGE_SEED))
 
 
 def _of_ranks(model: Any) -> bool:
-    return getattr(model, "columns_", "") == "ranks"  # whose metric is not one of the rows
+    return getattr(model, "columns_", "") == "ranks"  # then the metric is one of ranks
 
 
 def _inside(model: Any, X: Floats) -> Bools:

@@ -1,4 +1,4 @@
-"""One visitor's learning page: choices that fit into an address, fits apart from the server."""
+"""One visitor's learning page: its choices, kept in the address, and fits in processes."""
 
 import base64
 import math
@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _fitting, _tables
+from cayleyklein.app import _fitting, _limits, _tables
 from cayleyklein.app._session import run_commands
 from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
@@ -21,19 +21,28 @@ from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import class_look
 
-GEOMETRY_NAMES = {
-    "auto": "automatic, tried on held-out rows", "product": "product of spheres and flat space",
-    "elliptic": "elliptic, K > 0", "hyperbolic": "hyperbolic, K < 0",
-    "learned": "K learned from the data", "mixed": "mixed: elliptic + hyperbolic",
-    "flat": "flat, K = 0",
-}  # fmt: skip
-MODEL_NAMES = {"neighbors": "nearest rows vote", "kernel": "kernel machines"}
-NEIGHBOR_NAMES = {"auto": "automatic"} | {k: k for k in ("1", "3", "5", "7", "11", "15", "25")}
-UPLOAD, POINTS = "upload", "points"
-OPTIONS = {"model": MODEL_NAMES, "geometry": GEOMETRY_NAMES, "neighbors": NEIGHBOR_NAMES}
-NOTHING_NEW: dict[str, Any] = {"pictures": {}, "steps": [], "model": None, "preview": None}
-LONGEST = 300.0  # seconds after which a fit is ended
-PREVIEW, MOST_PREDICTED = 5, 1000  # rows of a preview, and to predict at once
+OPTIONS = {  # and their names on the page
+    "model": {"neighbors": "nearest rows vote", "kernel": "kernel machines"},
+    "geometry": {
+        "auto": "automatic, tried on held-out rows",
+        "product": "product of spheres and flat space",
+        "elliptic": "elliptic, K > 0",
+        "hyperbolic": "hyperbolic, K < 0",
+        "learned": "K learned from the data",
+        "mixed": "mixed: elliptic + hyperbolic",
+        "flat": "flat, K = 0",
+    },
+    "neighbors": {
+        "auto": "automatic",
+        "1": "1",
+        "3": "3",
+        "5": "5",
+        "7": "7",
+        "11": "11",
+        "15": "15",
+        "25": "25",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,7 @@ class LearnState:
         if name in OPTIONS:
             as_choice(value[:SHOWN], name, tuple(OPTIONS[name]))
         elif name == "data":
-            as_choice(value[:SHOWN], name, (*loaders.BUNDLED, UPLOAD, POINTS))
+            as_choice(value[:SHOWN], name, (*loaders.SOURCES, "upload", "points"))
             changed |= {"target": "", "drop": ()}
         elif name == "drop":
             parts = [part for part in value.split(",") if part]
@@ -70,30 +79,38 @@ class LearnState:
     @property
     def query(self) -> str:
         parts = vars(self) | {"drop": ",".join(map(str, self.drop))}
-        kept = {n: part for n, part in parts.items() if n != "points" or self.data == POINTS}
+        kept = {n: part for n, part in parts.items() if n != "points" or self.data == "points"}
         return urlencode(kept, safe=",;")
 
     @classmethod
     def from_query(cls, query: str) -> Self:
-        state, parts = cls(), dict(parse_qsl(query, keep_blank_values=True))
+        state = cls()
+        parts = dict(parse_qsl(query, keep_blank_values=True))
         for name in filter(parts.__contains__, vars(state)):
             state = state.with_choice(name, parts[name])
         return state
 
 
 def learn_code(state: LearnState, table: PreparedTable) -> str:
-    source, rows, given, more = table.source, "problem.X", "", ""
+    source = table.source
+    rows = "problem.X"
+    given = ""
+    more = ""
     if source.kind == "bundled" and table.dropped:
         rows += f"[:, {[source.columns.index(name) for name in table.columns]}]"
     elif source.kind != "bundled":
-        given = f", {table.target!r}" + (f", drop={table.dropped}" if table.dropped else "")
-        given += "" if source.header else ", header=False"
+        given = f", {table.target!r}"
+        if table.dropped:
+            given += f", drop={table.dropped}"
+        if not source.header:
+            given += ", header=False"
         rows = f"TableEncoder().fit_transform({rows})"
         more = "from cayleyklein.tables import TableEncoder\n"
     labels = "problem.y" if table.is_regression else "problem.classes[problem.y]"
     kind = type(_fitting.make_estimator(state.task(table))).__name__
     votes = "" if state.neighbors == "auto" else f"n_neighbors={state.neighbors}, "
-    same, seed = "" if table.is_regression else "stratify=y, ", _fitting.PAGE_SEED
+    same = "" if table.is_regression else "stratify=y, "
+    seed = _fitting.PAGE_SEED
     return f"""\
 from cayleyklein.experiments import load_problem
 {more}problem = load_problem({source.name!r}{given})
@@ -124,7 +141,8 @@ class FitProcess:
     process: Any = None
 
     def __init__(self, work: Any, task: Any, slots: threading.Semaphore) -> None:
-        self._given, self._slots = (work, task), slots
+        self._given = (work, task)
+        self._slots = slots
 
     def poll(self) -> list[_fitting.News]:
         """Return the news since the last call; start the fit when its turn comes."""
@@ -134,14 +152,15 @@ class FitProcess:
             self.process, self._inbox = start_apart(_work, *self._given)
             self._begun = time.monotonic()
             return [_fitting.News({"state": "Fitting…"})]
-        alive, found = self.process.is_alive(), []
+        alive = self.process.is_alive()
+        found = []
         with suppress(EOFError, OSError):
             while self._inbox.poll():
                 found.append(self._inbox.recv())
         if not found and not alive:
             return [_fitting.ending("The fit ended without a result.")]
-        if time.monotonic() - self._begun > LONGEST:
-            said = f"The fit took more than {LONGEST:g} seconds and was ended."
+        if time.monotonic() - self._begun > _limits.FIT_SECONDS:
+            said = f"The fit took more than {_limits.FIT_SECONDS:g} seconds and was ended."
             found.append(_fitting.ending(said))
         return found
 
@@ -162,23 +181,23 @@ def _work(outbox: Any, work: Any, task: Any) -> None:
 
 
 def start_apart(target: Any, *given: Any) -> tuple[Any, Any]:
-    """Start a process; return it, and the end of a pipe from it, which it is given."""
+    """Start a process, which gets one end of a pipe; return it and the other end."""
     context = _processes()
     inbox, outbox = context.Pipe(duplex=False)
     process = context.Process(target=target, args=(outbox, *given), daemon=True)
     process.start()
-    outbox.close()  # so that its end is seen here when the process ends
+    outbox.close()  # then the pipe ends here when the process ends
     return process, inbox
 
 
 def run_apart(seconds: float, function: Any, *given: Any) -> Any:
-    """Return what a function returns in a process of its own, which is ended after some time."""
+    """Run a function in a process of its own, for at most some seconds; return its result."""
     with _processes().Pool(1) as pool:
         return pool.apply_async(function, given).get(seconds)
 
 
 def _processes() -> Any:
-    """Return the context of processes forked from a clean one that has the library ready."""
+    """Return a context that forks processes from a clean one that has imported the library."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -186,9 +205,15 @@ def _processes() -> Any:
     return context
 
 
+def nothing_new() -> dict[str, Any]:
+    """Return the part of an answer that is sent only once, empty."""
+    return {"pictures": {}, "steps": [], "model": None, "preview": None}
+
+
 class LearnSession:
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
-        self.slots, self.notes = slots, list[str]()
+        self.slots = slots
+        self.notes = list[str]()
         self.uploaded: TableSource | None = None
         self.fit: FitProcess | None = None
         self._lock = threading.RLock()
@@ -226,29 +251,32 @@ class LearnSession:
 
     def do_upload(self, name: str, content: str) -> None:
         source = _tables.read_source(_bytes_of(content), name)
-        self._take(self.state.with_choice("data", UPLOAD), source)
+        self._take(self.state.with_choice("data", "upload"), source)
 
     def do_predict(self, content: str) -> None:
         if self._predictor is None:
             raise InvalidInputError("Press Fit first; then rows can be predicted.")
         rows = _tables.read_rows(_bytes_of(content), self.table)
-        if len(rows) > MOST_PREDICTED:
-            raise InvalidInputError(f"{MOST_PREDICTED:,} rows at a time are the most.")
+        if len(rows) > _limits.PREDICTED_ROWS:
+            raise InvalidInputError(f"{_limits.PREDICTED_ROWS:,} rows at a time are the most.")
         encoder, model = self._predictor
-        X, numbers = encoder.transform(rows), self.table.is_regression
-        told = [[f"{value:.4g}" if numbers else str(value) for value in model.predict(X)]]
-        names = [*map(str, rows.columns), self.table.target[:SHOWN], *([] if numbers else ["sure"])]
-        if not numbers:
-            told.append([f"{sure:.0%}" for sure in model.predict_proba(X).max(axis=1)])
-        lines = [[*row, *new] for row, *new in zip(_cells(rows), *told, strict=True)]
+        X = encoder.transform(rows)
+        names = [*map(str, rows.columns), self.table.target[:SHOWN]]
+        lines = _cells(rows)
+        for line, value in zip(lines, model.predict(X), strict=True):
+            line.append(f"{value:.4g}" if self.table.is_regression else str(value))
+        if not self.table.is_regression:
+            names.append("sure")
+            for line, sure in zip(lines, model.predict_proba(X).max(axis=1), strict=True):
+                line.append(f"{sure:.0%}")
         self._predictions: Any = {"names": names, "rows": lines}
 
     def _take(self, state: LearnState, source: TableSource | None = None) -> None:
         self._not_while_fitting()
         source = source or self.uploaded
-        if state.data == POINTS:
+        if state.data == "points":
             source = _tables.points_source(state.points)
-        elif state.data != UPLOAD:
+        elif state.data != "upload":
             source = _tables.bundled_source(state.data)
         elif source is None:
             raise InvalidInputError("A file stays with the page it was given to; choose it again.")
@@ -258,8 +286,9 @@ class LearnSession:
         if state.drop and state.drop[-1] >= len(source.columns):
             raise InvalidInputError(f"There is no column number {state.drop[-1]}.")
         table = _tables.prepare(source, target, [source.columns[i] for i in state.drop])
-        self.state, self.table = replace(state, target=target), table
-        self.uploaded = source if state.data == UPLOAD else self.uploaded
+        self.state = replace(state, target=target)
+        self.table = table
+        self.uploaded = source if state.data == "upload" else self.uploaded
         self.rows = _fitting.RowPictures(table)
         self._clear()
 
@@ -268,28 +297,41 @@ class LearnSession:
         for place, title in _fitting.PANEL_NAMES.items():
             self.texts[f"about-{place}"] = "Not fitted yet: these are the rows."
             self.texts[f"title-{place}"] = title
-        self.results: dict[str, Any] = {"confusion": None, "curves": {}}
-        self.results |= dict.fromkeys(("weights", "trials", "planes"), ())
+        self.results: dict[str, Any] = {
+            "confusion": None,
+            "curves": {},
+            "weights": (),
+            "trials": (),
+            "planes": (),
+        }
         self._predictor: Any = None
         self._predictions = None
-        table, codes = self.table, self.rows.y
-        counts = enumerate(np.bincount(codes, minlength=len(table.classes)).tolist())
+        table = self.table
+        codes = self.rows.y
+        counts = np.bincount(codes, minlength=len(table.classes)).tolist()
+        classes = []
+        for i, (name, n) in enumerate(zip(table.classes, counts, strict=True)):
+            hue, marker, _ = class_look(i)
+            classes.append([name[:SHOWN], n, hue, marker])
         preview = {
             "names": [name[:SHOWN] for name in table.source.columns],
-            "rows": _cells(table.source.frame.head(PREVIEW)),
-            "classes": [[table.classes[i][:SHOWN], n, *class_look(i)[:2]] for i, n in counts],
-            "target": table.target[:SHOWN], "labels": codes.tolist(), "test": self.rows.is_test,
+            "rows": _cells(table.source.frame.head(5)),
+            "classes": classes,
+            "target": table.target[:SHOWN],
+            "labels": codes.tolist(),
+            "test": self.rows.is_test,
             "notes": [*table.source.notes, *table.problem.notes],
-        }  # fmt: skip
+        }
         pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
-        self._once = NOTHING_NEW | {"pictures": pictures, "preview": preview}
+        self._once = nothing_new() | {"pictures": pictures, "preview": preview}
 
     def _not_while_fitting(self) -> None:
         if self.fit is not None:
             raise InvalidInputError("A fit is running; cancel it first.")
 
     def do_fit(self) -> None:
-        n, n_classes = len(self.table.labels), len(self.table.classes)
+        n = len(self.table.labels)
+        n_classes = len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes and not self.table.is_regression:
             said = f"{plural(n_test, 'test row')}, and each class needs one among them."
@@ -330,21 +372,30 @@ class LearnSession:
         return bool(told)
 
     def _answer(self) -> dict[str, Any]:
-        table, state, source = self.table, self.state, self.table.source
-        data = {name: name for name in loaders.BUNDLED}
-        data |= {UPLOAD: self.uploaded.name[:SHOWN]} if self.uploaded else {}
-        data |= {POINTS: "points of the plane"} if state.data == POINTS else {}
+        table = self.table
+        state = self.state
+        source = self.table.source
+        data = {name: name for name in loaders.SOURCES}
+        if self.uploaded:
+            data["upload"] = self.uploaded.name[:SHOWN]
+        if state.data == "points":
+            data["points"] = "points of the plane"
         options = OPTIONS | {"data": data, "target": {n: n[:SHOWN] for n in source.targets}}
         classes = plural(len(table.classes), "class")
         kinds = "numbers to predict" if table.is_regression else classes
         about = f"{plural(len(table.X), 'row')}, {kinds}"
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
-        once, self._once = self._once, NOTHING_NEW.copy()
+        once = self._once
+        self._once = nothing_new()
         return once | {
-            "choices": vars(state), "columns": columns, "query": state.query, "notes": self.notes,
+            "choices": vars(state),
+            "columns": columns,
+            "query": state.query,
+            "notes": self.notes,
             "options": {name: list(names.items()) for name, names in options.items()},
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
-            "running": self.fit is not None, "results": self.results,
+            "running": self.fit is not None,
+            "results": self.results,
             "predictions": self._predictions,
-        }  # fmt: skip
+        }

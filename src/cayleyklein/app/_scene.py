@@ -1,4 +1,4 @@
-"""The scene of a state: its layers, computed by the library, as shapes on the screen."""
+"""The scene of a state: its layers as shapes on the screen."""
 
 import math
 from functools import cached_property, lru_cache
@@ -15,16 +15,7 @@ from cayleyklein.plotting import outlines
 from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_circle
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
 
-N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
-LINE_POINTS, GEODESIC_MARKS = 65, 9
-BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
-TILE_POINTS, LOWEST = 12, 1e-3  # along each side of a tile; height of a lift that is drawn
-DASHED_TO = 20.0  # largest coordinate of the power diagram
-MOST_CIRCLES = 120  # points up to which the power diagram is drawn
-AROUND = 10  # points around a dragged one, times the order, that order k is drawn from
-FEW = 60  # points up to which they are drawn large
-
 
 page_view = lru_cache(maxsize=64)(_views.View)
 
@@ -39,7 +30,8 @@ class Scene(NamedTuple):
 
 
 def handle_places(state: _state.PlaneState) -> Floats:
-    c, s = math.cos(math.radians(state.angle)), math.sin(math.radians(state.angle))
+    c = math.cos(math.radians(state.angle))
+    s = math.sin(math.radians(state.angle))
     return state.metric.points(np.array([[0.0, 0.0], [c, s], [-s, c]]))
 
 
@@ -56,33 +48,43 @@ def describe(state: _state.PlaneState, view: _views.View) -> str:
 
 
 class Drafter:
-    """Draws a state. While a point is dragged, order k is drawn around this point only."""
+    """Draw a state. While a point is dragged, order k is drawn around this point only."""
 
     def __init__(self, state: _state.PlaneState, moving: int | None = None) -> None:
-        self.state, self.metric, self._moving = state, state.metric, moving
-        self.inside, self.labelled = state.inside, "regions" in state.shown
+        self.state = state
+        self.metric = state.metric
+        self._moving = moving
+        self.inside = state.inside
+        self.labelled = "regions" in state.shown
         self.tone: str = self.metric.geometry
 
     @cached_property
     def live(self) -> Ints:
-        """The points that have a place in the geometry, each place once."""
-        rows, x = np.flatnonzero(self.inside), self.state.coordinates
+        """The points inside the geometry, without copies."""
+        rows = np.flatnonzero(self.inside)
+        x = self.state.coordinates
         _, first = np.unique(x[rows], axis=0, return_index=True)
-        rows, near, moving = rows[np.sort(first)], AROUND * self.state.order, self._moving
-        if moving is None or near == AROUND or len(rows) <= near or not self.inside[moving]:
-            return rows  # or order 1, which is quick
+        rows = rows[np.sort(first)]
+        moving = self._moving
+        if moving is None or self.state.order == 1 or not self.inside[moving]:
+            return rows  # order 1 is quick
+        near = 10 * self.state.order  # points around a dragged one that order k is drawn from
+        if len(rows) <= near:
+            return rows
         far = np.asarray(self.metric.distance(x[rows], x[moving]))
         return np.sort(rows[np.argpartition(far, near)[:near]])
 
     @cached_property
     def _planes(self) -> list[Any]:
-        """The affine functions that rank the live points and those left out, if there are any."""
-        rows = [self.live, np.setdiff1d(np.flatnonzero(self.inside), self.live)]
-        rows = rows if self._moving is not None and len(rows[1]) else []
-        return [proximity_planes(self.state.coordinates[which], self.metric) for which in rows]
+        """The affine functions that rank the live points and the others, if any are left out."""
+        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
+        if self._moving is None or not len(others):
+            return []
+        x = self.state.coordinates
+        return [proximity_planes(x[rows], self.metric) for rows in (self.live, others)]
 
     def _certain(self, spots: Floats) -> Bools:
-        """Say where the nearest points are among the live ones, if some are left out."""
+        """Say for which spots the nearest points are among the live ones."""
         if not self._planes or not spots.size:
             return np.ones(spots.shape[:-1], dtype=bool)
         here, there = (spots.reshape(-1, 2) @ p.normal.T + p.offset for p in self._planes)
@@ -114,7 +116,8 @@ class Drafter:
         if self.metric.domain is None:
             reach = FAR_OUT * np.linalg.norm(self.metric.inverse_factor, axis=1)
             window = np.stack([self.metric.center - reach, self.metric.center + reach])
-        x, labels = self.state.coordinates[self.live], self.state.labels[self.live]
+        x = self.state.coordinates[self.live]
+        labels = self.state.labels[self.live]
         return CayleyKleinVoronoi(x, self.metric, order=order, labels=labels, window=window)
 
     @cached_property
@@ -126,21 +129,27 @@ class Drafter:
 
     @property
     def notes(self) -> list[str]:
-        state, outside = self.state, int((~self.inside).sum())
-        away_from_klein = "klein" not in state.charts
-        what = "1 point lies" if outside == 1 else f"{outside} points lie"
-        order = f"{_state.plural(len(self.live), 'point')}: diagrams go up to order {self.order}."
-        told = {
-            f"{what} outside the conic and take no part in the geometry.": outside > 0,
-            order: self.order < state.order and bool(state.shown & {"cells", "regions", "lit"}),
-            "The half-plane is for K < 0; here it continues as the stereographic view.":
-                "half-plane" in state.charts and state.curvature >= 0,
-            "The circles of the power diagram are in Klein's view only.":
-                "power" in state.shown and away_from_klein,
-            "The conic has handles in Klein's view only; in others it stands still.":
-                "conic" in state.shown and away_from_klein,
-        }  # fmt: skip
-        return [note for note, applies in told.items() if applies]
+        state = self.state
+        outside = int((~self.inside).sum())
+        found = []
+        if outside:
+            what = "1 point lies" if outside == 1 else f"{outside} points lie"
+            found.append(f"{what} outside the conic and take no part in the geometry.")
+        if self.order < state.order and state.shown & {"cells", "regions", "lit"}:
+            points = _state.plural(len(self.live), "point")
+            found.append(f"{points}: diagrams go up to order {self.order}.")
+        if "half-plane" in state.charts and state.curvature >= 0:
+            found.append(
+                "The half-plane is for K < 0; here it continues as the stereographic view."
+            )
+        if "klein" not in state.charts:
+            if "power" in state.shown:
+                found.append("The circles of the power diagram are in Klein's view only.")
+            if "conic" in state.shown:
+                found.append(
+                    "The conic has handles in Klein's view only; in others it stands still."
+                )
+        return found
 
     def cross_ratio(self) -> str:
         if self.pair is None:
@@ -160,7 +169,8 @@ class Drafter:
         return page_view(self.metric, chart, self.state.turn, self.state.tilt)
 
     def scene(self, chart: str) -> Scene:
-        view, x = self.view(chart), self.state.coordinates
+        view = self.view(chart)
+        x = self.state.coordinates
         # in charts that end at the conic, the points outside it are drawn on it
         placed = x if chart == "klein" or not len(x) else outlines.inset(view.domain, x)
         canvas = Canvas(view)
@@ -168,7 +178,9 @@ class Drafter:
         self._draw_tiling(canvas)
         self._draw_lines(canvas)
         self.construction.draw(canvas)
-        points, away, handles = view.to_screen(placed), view.faces_away(placed), NOTHING
+        points = view.to_screen(placed)
+        away = view.faces_away(placed)
+        handles = NOTHING
         if "conic" in self.state.shown and chart == "klein":
             look: Any = {"edge": "soft", "edge_width": 2.0}
             handles = handle_places(self.state)
@@ -182,29 +194,43 @@ class Drafter:
 
     @cached_property
     def _cells(self) -> tuple[list[Any], list[Any]]:
-        """Cells of a colour and an opacity, and edges of a width and an opacity."""
-        (cell, boundary), n = self.diagram._boundary, len(self.diagram.cell_generators)
-        shown, looks = self.state.shown, []
+        """Cells with their colour and opacity, and edges with their width and opacity."""
+        cell, boundary = self.diagram.boundary_pieces
+        n = len(self.diagram.cell_generators)
+        shown = self.state.shown
+        looks = []
         known = np.bincount(cell[~self._certain(boundary.starts)], minlength=n) == 0
         if shown & {"cells", "regions"}:
-            # by the points themselves, so that a cell keeps its shade while others move
-            shade = self.live[self.diagram.cell_generators].sum(axis=1) % N_SHADES
-            color = np.asarray(self.diagram.cell_labels) if self.labelled else shade
+            n_shades = 6  # of unlabelled cells
+            # from the numbers of its points, so that a cell keeps its shade while others move
+            color = self.live[self.diagram.cell_generators].sum(axis=1) % n_shades
+            if self.labelled:
+                color = np.asarray(self.diagram.cell_labels)
             for c in np.unique(color).tolist():
-                tint = (self.tone, "", 0.06 + 0.26 * c / (N_SHADES - 1))
-                name, _, alpha = class_look(c) if self.labelled else tint
+                name = self.tone
+                alpha = 0.06 + 0.26 * c / (n_shades - 1)
+                if self.labelled:
+                    name, _, alpha = class_look(c)
                 looks.append(((color == c) & known, name, alpha))
         if self.lit_cell is not None:
             looks.append((np.arange(n) == self.lit_cell, "gold", 0.55))
-        edges = [(self.diagram.ridge_segments()[1], 1.0, 0.6)] if "cells" in shown else []
-        edges += [(self.diagram.frontier(), 2.0, 1.0)] if self.labelled else []
-        return looks, [(e[self._certain(e).all(axis=1)], *look) for e, *look in edges]
+        lines = []
+        if "cells" in shown:
+            lines.append((self._certain_edges(self.diagram.ridge_segments()[1]), 1.0, 0.6))
+        if self.labelled:
+            lines.append((self._certain_edges(self.diagram.frontier()), 2.0, 1.0))
+        return looks, lines
+
+    def _certain_edges(self, edges: Floats) -> Floats:
+        return edges[self._certain(edges).all(axis=1)]
 
     @cached_property
     def _delaunay(self) -> Floats:
         diagram = self.diagram if self.order == 1 else self._diagram(1)
         edges = diagram.points[diagram.dual().edges]
-        if self._moving is not None and self.order > 1:  # those between inner points
+        if (
+            self._moving is not None and self.order > 1
+        ):  # only the shorter half is certain to be right
             far = self.metric.distance(edges, self.state.coordinates[self._moving]).max(axis=1)
             edges = edges[far <= np.median(far)]
         return edges
@@ -213,7 +239,9 @@ class Drafter:
         if not self.live.size or not self.state.shown & {"cells", "regions", "lit"}:
             return
         looks, lines = self._cells
-        cells = see_loops(canvas.view, sample_boundaries(canvas.view, *self.diagram._boundary))
+        cells = see_loops(
+            canvas.view, sample_boundaries(canvas.view, *self.diagram.boundary_pieces)
+        )
         for look in looks:
             canvas.areas(cells, *look)
         for edges, width, alpha in lines:
@@ -223,9 +251,10 @@ class Drafter:
         if self.state.tiling is None:
             return
         corners, depths = self.state.tiling.placed(self.metric)
-        whole = (corners[..., 2] > LOWEST).all(axis=1)
+        lowest = 1e-3  # height of a lift that is drawn
+        whole = (corners[..., 2] > lowest).all(axis=1)
         x = corners[whole][..., :2] / corners[whole][..., 2:]
-        t = np.arange(TILE_POINTS)[:, None] / TILE_POINTS
+        t = np.arange(12)[:, None] / 12  # along each side
         sides = x[:, :, None] + t * (np.roll(x, -1, axis=1) - x)[:, :, None]
         rings = sides.reshape(len(x), -1, 2)
         for shade in range(3):
@@ -233,30 +262,31 @@ class Drafter:
             canvas.rings(rings[mine], self.tone, 0.05 + 0.09 * shade)
         # edges, cut at the elliptic equator; without those beyond
         ends = np.stack([corners, np.roll(corners, -1, axis=1)]).reshape(2, -1, 3)
-        ends = ends[:, (ends[..., 2] > LOWEST).any(axis=0)]
-        a, b = ends[..., 2] - LOWEST
+        ends = ends[:, (ends[..., 2] > lowest).any(axis=0)]
+        a, b = ends[..., 2] - lowest
         with np.errstate(divide="ignore", invalid="ignore"):
             cut = ends[0] + (a / (a - b))[:, None] * (ends[1] - ends[0])
-        ends = np.where(ends[..., 2:] > LOWEST, ends, cut)
+        ends = np.where(ends[..., 2:] > lowest, ends, cut)
         ends = ends[..., :2] / ends[..., 2:]
         _, once = np.unique(ends.sum(axis=0).round(5), axis=0, return_index=True)
         canvas.segments(*ends[:, once], self.tone, 1.2)
 
     def _draw_lines(self, canvas: Canvas) -> None:
-        shown, x = self.state.shown, self.state.coordinates
+        shown = self.state.shown
+        x = self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
             edges = self._delaunay
             canvas.segments(edges[:, 0], edges[:, 1], self.tone, 1.4, (5, 3))
-        if "power" in shown and canvas.view.chart == "klein" and 0 < len(self.live) <= MOST_CIRCLES:
+        if "power" in shown and canvas.view.chart == "klein" and 0 < len(self.live) <= 120:
             # the equivalent balls, and the power diagram that they alone give (paper §3.1)
             centers, sq_radii = equivalent_balls(x[self.live], self.metric)
             balls = zip(centers, np.sqrt(np.maximum(sq_radii, 0.0)), strict=True)
-            circles = chain(c + r * unit_circle(BALL_POINTS) for c, r in balls if r)
+            circles = chain(c + r * unit_circle(73) for c, r in balls if r)
             canvas.line(circles, "learned", 1.0, alpha=0.7)
             canvas.marks(centers[sq_radii < 0], "learned", 3.0, "cross")
             canvas.line(chain(power_edges(centers, sq_radii)), "learned", 3.0, (7, 5))
         if "balls" in shown and self.live.size:
-            n = min(max(ALL_BALL_POINTS // len(self.live), FEWEST_BALL_POINTS), BALL_POINTS)
+            n = min(max(7300 // len(self.live), 25), 73)  # points of a ball: fewer if many
             rings = outlines.spheres(self.metric, x[self.live], self.state.radius, n)
             whole = ~np.isnan(rings[..., 0]).any(axis=1)
             canvas.rings(rings[whole, :-1], self.tone, 0.16)
@@ -273,22 +303,24 @@ class Drafter:
         shown = self.state.shown
         if "geodesics" in shown:
             canvas.segments(p[None], q[None], "gold", 2.6)
-            steps = np.linspace(0, 1, GEODESIC_MARKS + 2)[1:-1]
+            steps = np.linspace(0, 1, 11)[1:-1]
             canvas.marks(np.asarray(self.metric.geodesic(p, q, steps)), "gold", 3.0)
         if "bisector" in shown:
-            path = outlines.line_path(self.metric, self.metric.bisector(p, q), LINE_POINTS)
+            path = outlines.line_path(self.metric, self.metric.bisector(p, q), 65)
             canvas.line(path, "learned", 2.6, (9, 3))
         if "cross" in shown:
-            path = outlines.line_path(self.metric, constructions.line_through(p, q), LINE_POINTS)
+            path = outlines.line_path(self.metric, constructions.line_through(p, q), 65)
             canvas.line(path, "ink", 1.6, (2, 3))
             ends = path[[-1, 0] if (path[-1] - path[0]) @ (q - p) > 0 else [0, -1]]
             ends = ends if self.state.curvature < 0 else NOTHING  # P, which is beyond q, and Q
             canvas.marks(ends, "ink", 5.0, marker="diamond")
-            places, names = np.stack([p, q, *ends]), ("p", "q", "P", "Q")[: 2 + len(ends)]
+            places = np.stack([p, q, *ends])
+            names = ("p", "q", "P", "Q")[: 2 + len(ends)]
             canvas.put(Shape("words", canvas.view.to_screen(places), "ink", text=names))
         if canvas.view.chart == "hyperboloid" and canvas.view.surface:
             # how the surface is projected from its centre to the plane (paper, figure 3)
-            view, x = canvas.view, np.stack([p, q])
+            view = canvas.view
+            x = np.stack([p, q])
             flat = view.on_tangent_plane(x)
             rays = np.stack([np.broadcast_to(view.apex, (2, 2)), flat, view.to_screen(x)], axis=1)
             canvas.put(Shape("line", chain(rays), "soft", 1.0, (2, 3)))
@@ -299,7 +331,9 @@ class Drafter:
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         labels = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)
-        size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.0
+        size = 2.0
+        if len(points) <= 600:
+            size = 6.0 if len(points) <= 60 else 4.0
         faint = away | ~self.inside
         for label in np.unique(labels).tolist():
             color, marker, _ = class_look(label) if self.labelled else ("ink", "circle", 1.0)
@@ -318,7 +352,7 @@ def power_edges(centers: Floats, sq_radii: Floats) -> Floats:
     """Return the edges (m, 2, 2) of the power diagram of circles: -‖x - c‖² + r² is largest."""
     flat = domains.LocalChart(CurvedMetric.euclidean(2), np.zeros(2), 1.0)
     heights = sq_radii - np.sum(centers**2, axis=1)
-    # dashes of what nobody sees would take most of the time of a picture
-    window = np.array([[-DASHED_TO] * 2, [DASHED_TO] * 2])
+    # drawing dashes far outside would take most of the time
+    window = np.array([[-20.0, -20.0], [20.0, 20.0]])
     chart, power = domains.cut_out(flat, 2 * centers, heights, window)
     return chart.to_points(power.corners[power.ridges[1].members.reshape(-1, 2)])

@@ -24,27 +24,19 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 import cayleyklein
 from cayleyklein import __version__, geometry
+from cayleyklein.app import _limits
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._figures import FIGURE_COLORS, SHEETS, TOOLS
 from cayleyklein.app._learn import LearnSession, run_apart, start_apart
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
-from cayleyklein.app._tables import MOST_BYTES
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import MARKERS, PALETTE, STRENGTHS
 
-LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
+LOOPBACK = "127.0.0.1"
+ANYWHERE = ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent
-MESSAGE_BYTES = 4 * MOST_BYTES  # largest message: an upload, whose characters may take several
-ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000  # largest address that is answered, and header
-LONGEST_ANSWER = 20.0  # seconds after which a command or an export is given up
-LONGEST_QUEUE = 120.0  # seconds after which an export is given up that waits for others
-POLL = 0.1  # seconds between two looks at a running fit
-MOST_FITS = 2  # fits that run at once; others wait for their turn
-THREADS = 4  # commands that are computed at once, so that no visitor waits for another
-HALF_SENT = 10.0  # seconds after which a request that is not whole is dropped
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))  # scenes are addresses
-REFERENCES = {step["reference"] for step in TOUR}  # objects whose docstrings it links to
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -62,9 +54,9 @@ class Explorer:
         self._socket.setblocking(False)
         self.port = int(self._socket.getsockname()[1])
         self.hosts = {f"{name}:{self.port}" for name in known_names(host)}
-        self.slots = threading.Semaphore(MOST_FITS)
-        self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="explorer")
-        # files are made one after the other, apart from what visitors drag meanwhile
+        self.slots = threading.Semaphore(_limits.FITS)
+        self.pool = ThreadPoolExecutor(_limits.COMMAND_THREADS, thread_name_prefix="explorer")
+        # files are made one after the other, so that dragging stays fast
         self.exporter = ThreadPoolExecutor(1, thread_name_prefix="exports")
         routes: list[Any] = [
             (r"/(?:learn)?", PageHandler),
@@ -74,14 +66,20 @@ class Explorer:
             (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
         ]
         application = Application(
-            routes, default_handler_class=Guarded, explorer=self, compress_response=True,
-            template_path=str(HERE / "templates"), websocket_max_message_size=MESSAGE_BYTES,
+            routes,
+            default_handler_class=Guarded,
+            explorer=self,
+            compress_response=True,
+            template_path=str(HERE / "templates"),
+            websocket_max_message_size=_limits.MESSAGE_BYTES,
             log_function=lambda handler: None,
-        )  # fmt: skip
+        )
         self._server = HTTPServer(
-            application, max_header_size=HEADER_BYTES,
-            max_body_size=0, idle_connection_timeout=HALF_SENT,
-        )  # fmt: skip
+            application,
+            max_header_size=_limits.HEADER_BYTES,
+            max_body_size=0,
+            idle_connection_timeout=_limits.REQUEST_SECONDS,
+        )
         self._server.add_sockets([self._socket])
 
     async def stop(self) -> None:
@@ -113,7 +111,7 @@ async def serve(port: int, host: str, browser: bool, tell: Callable[[str], None]
             tell(address)
         if browser:
             webbrowser.open(addresses[0])
-        # the process that fits are forked from imports the library; this one does nothing
+        # a first process does nothing: the one that fits are forked from imports the library
         await asyncio.to_thread(start_apart, repr)
         await ended.wait()
     finally:
@@ -121,17 +119,21 @@ async def serve(port: int, host: str, browser: bool, tell: Callable[[str], None]
 
 
 def page_names(host: str) -> list[str]:
-    """Return the names that visitors are told; nothing is sent to find the one in the network."""
+    """Return the names that visitors are told; finding the network address sends nothing."""
+    if host == LOOPBACK:
+        return ["localhost"]
     if host not in ANYWHERE:
-        return ["localhost" if host == LOOPBACK else f"[{host}]" if ":" in host else host.lower()]
+        return [f"[{host}]" if ":" in host else host.lower()]
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # kept for documentation: nobody is there
+        probe.connect(("192.0.2.1", 9))  # an address reserved for documentation: nobody is there
         return ["localhost", str(probe.getsockname()[0])]
     return ["localhost"]
 
 
 def known_names(host: str) -> set[str]:
-    names = {LOOPBACK, "localhost", *page_names(host)} | ({"[::1]"} if ":" in host else set())
+    names = {LOOPBACK, "localhost", *page_names(host)}
+    if ":" in host:
+        names.add("[::1]")
     if host in ANYWHERE:
         names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
         with suppress(OSError):  # a computer that does not know its own address
@@ -149,7 +151,8 @@ def pack_message(answer: Any) -> bytes:
     def keep(value: Any) -> Any:
         if isinstance(value, np.generic):
             return value.item()
-        start, whole = len(arrays), value.dtype.kind in "iub"
+        start = len(arrays)
+        whole = value.dtype.kind in "iub"
         arrays.extend(np.ascontiguousarray(value, np.int8 if whole else np.float32).tobytes())
         arrays.extend(b"\0" * (-len(arrays) % 4))
         return {"$": "i" if whole else "f", "at": start, "n": int(value.size)}
@@ -160,7 +163,7 @@ def pack_message(answer: Any) -> bytes:
 
 
 class Guarded(RequestHandler):
-    """A request that is answered only under a name of this server."""
+    """A request; it is answered only if it uses a name of this server."""
 
     @property
     def explorer(self) -> Explorer:
@@ -172,18 +175,18 @@ class Guarded(RequestHandler):
             self.set_header(name, value.format(host=host if host.isascii() else ""))
 
     def prepare(self) -> None:
-        """Refuse other names, which other pages could point here, and endless addresses."""
+        """Refuse foreign names, which other sites could point here, and long addresses."""
         if self.request.host.lower() not in self.explorer.hosts:
             raise HTTPError(403, reason="Not under this name")
         if type(self) is Guarded or "\0" in unquote(self.request.path):
             raise HTTPError(404)
-        if len(self.request.uri or "") > ADDRESS_BYTES:
+        if len(self.request.uri or "") > _limits.ADDRESS_BYTES:
             raise HTTPError(414, reason="The address is too long")
 
 
 class ReferenceHandler(Guarded):
     def get(self, name: str) -> None:
-        if name not in REFERENCES:
+        if name not in {step["reference"] for step in TOUR}:
             raise HTTPError(404)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         thing = attrgetter(name)(geometry if hasattr(geometry, name) else cayleyklein)
@@ -196,12 +199,19 @@ class PageHandler(Guarded):
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
         facts = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS, "strengths": STRENGTHS}
-        facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS} if page == "plane" else {}
+        if page == "plane":
+            facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS}
         self.render(
-            f"{page}.html", page=page, version=__version__, ranges=RANGES, charts=CHART_NAMES,
-            tools=TOOLS, letters=LETTERS, most_bytes=MOST_BYTES,
+            f"{page}.html",
+            page=page,
+            version=__version__,
+            ranges=RANGES,
+            charts=CHART_NAMES,
+            tools=TOOLS,
+            letters=LETTERS,
+            most_bytes=_limits.TABLE_BYTES,
             facts=json.dumps(facts).replace("<", "\\u003c"),
-        )  # fmt: skip
+        )
 
     head = get
 
@@ -218,8 +228,10 @@ class ExportHandler(Guarded):
         theme = "dark" if self.get_query_argument("theme", "") == "dark" else "light"
         try:
             state = PlaneState.from_query(self.request.query)
-            work = self.explorer.exporter.submit(run_apart, LONGEST_ANSWER, make, state, theme)
-            text = await asyncio.wait_for(asyncio.wrap_future(work), LONGEST_QUEUE)
+            work = self.explorer.exporter.submit(
+                run_apart, _limits.ANSWER_SECONDS, make, state, theme
+            )
+            text = await asyncio.wait_for(asyncio.wrap_future(work), _limits.QUEUE_SECONDS)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
         except (TimeoutError, multiprocessing.TimeoutError) as error:
@@ -243,7 +255,8 @@ class Socket(Guarded, WebSocketHandler):
         try:
             number, given = _read_message(message)
             if self.session is None:
-                query, given = str(given).lstrip("?"), []
+                query = str(given).lstrip("?")
+                given = []
                 if self.request.path == "/ws/plane":
                     self.session = PlaneSession(query)
                 else:
@@ -251,7 +264,7 @@ class Socket(Guarded, WebSocketHandler):
                     self._ticking = asyncio.create_task(self._tick(self.session))
             given = given if isinstance(given, list) else [given]
             work = self.explorer.pool.submit(self.session.hear, given)
-            answer = await asyncio.wait_for(asyncio.wrap_future(work), LONGEST_ANSWER)
+            answer = await asyncio.wait_for(asyncio.wrap_future(work), _limits.ANSWER_SECONDS)
         except InvalidInputError as error:
             answer = {"errors": [str(error)]}
         except TimeoutError:
@@ -261,7 +274,7 @@ class Socket(Guarded, WebSocketHandler):
 
     async def _tick(self, session: LearnSession) -> None:
         while True:
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(0.1)
             if (news := session.poll()) is not None:
                 await self._send(news)
 

@@ -10,15 +10,12 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice, as_real
-from cayleyklein.app import _figures, _scene, _state, _views
+from cayleyklein.app import _figures, _limits, _scene, _state, _views
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
 from cayleyklein.plotting.shapes import Shape
 from cayleyklein.plotting.views import sample_segments, see_path
 
-NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
-VALUE_NAMES = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
-LARGEST_VALUE = 2**31  # largest number in a command
 PROMPTS = {"P": "a point, or empty ground for a new one", "L": "a line or a segment"}
 
 
@@ -34,10 +31,16 @@ def run_command(session: Any, command: Any) -> None:
             value = command.get(key)
             fits = isinstance(value, kind)
             if kind in (int, float):  # a page may send a whole number as a float
-                fits = type(value) in (int, float) and abs(value) <= LARGEST_VALUE
+                fits = type(value) in (int, float) and abs(value) <= 2**31
                 fits = fits and (kind is float or value == int(value))
             if not fits:
-                said = VALUE_NAMES.get(kind, "an object")
+                names = {
+                    float: "a number",
+                    int: "a whole number",
+                    str: "a text",
+                    bool: "true or false",
+                }
+                said = names.get(kind, "an object")
                 raise InvalidInputError(f"{key} must be {said}; got {str(value)[:20]!r}.")
             values[key] = kind(value)
     action(**values)
@@ -51,7 +54,7 @@ def _parameters(action: Any) -> dict[str, tuple[type, bool]]:
 
 
 def run_commands(session: Any, commands: list[Any]) -> list[str]:
-    """Do commands up to the first that is refused; return what is said to that one."""
+    """Do commands up to the first that is refused; return the message of its refusal."""
     try:
         for command in commands:
             run_command(session, command)
@@ -72,7 +75,8 @@ class PlaneSession:
         self._pointer: tuple[str, list[Any]] | None = None
         self.verdict: tuple[bool, str] | None = None
         self.said: list[str] = []
-        self.tool, self.picked = "hand", list[str]()
+        self.tool = "hand"
+        self.picked = list[str]()
 
     def view(self, index: int = 0) -> _views.View:
         return self.drafter.view(self.state.charts[-1 if index else 0])
@@ -84,26 +88,37 @@ class PlaneSession:
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
-        before, self._pointer = self.state, None
+        before = self.state
+        self._pointer = None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
-            self.errors, self.said, self.verdict = [], [], None
+            self.errors = []
+            self.said = []
+            self.verdict = None
         self.errors += run_commands(self, commands)
         if self.state is not before and not self._pointer:
-            self.do_leave()  # what was told is not so any more
+            self.do_leave()  # what the pointer showed is out of date
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
-        state, drafter = self.state, self.drafter
+        state = self.state
+        drafter = self.drafter
         answer: dict[str, Any] = {
             "state": {name: getattr(state, name) for name in (*_state.RANGES, "chart", "second")},
-            "shown": sorted(state.shown), "query": state.query, "count": len(state.points),
-            "chosen": list(state.chosen), "geometry": state.metric.geometry,
+            "shown": sorted(state.shown),
+            "query": state.query,
+            "count": len(state.points),
+            "chosen": list(state.chosen),
+            "geometry": state.metric.geometry,
             "label": state.points[state.chosen[0]].label if state.points else 0,
             "cross": drafter.cross_ratio() if "cross" in state.shown else "",
-            "errors": self.errors, "notes": drafter.notes, "said": self.said,
-            "tool": self.tool_answer(), "objects": self.objects_answer(),
-            "tiling": state.tiling and state.tiling._asdict(), "verdict": self.verdict,
-        }  # fmt: skip
+            "errors": self.errors,
+            "notes": drafter.notes,
+            "said": self.said,
+            "tool": self.tool_answer(),
+            "objects": self.objects_answer(),
+            "tiling": state.tiling and state.tiling._asdict(),
+            "verdict": self.verdict,
+        }
         if self._drawn is not state:
             answer["pictures"] = [self._picture(chart) for chart in state.charts]
             self._drawn = state
@@ -114,30 +129,35 @@ class PlaneSession:
     def _picture(self, chart: str) -> dict[str, Any]:
         scene = self.drafter.scene(chart)
         return {
-            "chart": chart, "title": scene.view.title, "description": scene.description,
+            "chart": chart,
+            "title": scene.view.title,
+            "description": scene.description,
             "surface": chart in ("hemisphere", "hyperboloid"),
             "window": scene.view.window.ravel().tolist(),
             "shapes": [shape._asdict() for shape in scene.shapes],
-            "points": scene.points, "away": scene.away.astype(np.int8), "handles": scene.handles,
-        }  # fmt: skip
+            "points": scene.points,
+            "away": scene.away.astype(np.int8),
+            "handles": scene.handles,
+        }
 
     def tool_answer(self) -> dict[str, Any]:
-        needed, prompt = self._needed(), ""
+        needed = self._needed()
+        prompt = ""
         names = [f.name for f in self.state.objects if needed and f.fits(needed)]
         if needed:
             start = f" {', '.join(self.picked)}: then" if self.picked else ": choose"
-            prompt = f"{_figures.TOOLS[self.tool][0]}{start} {PROMPTS[needed]}."
+            prompt = f"{_figures.TOOLS[self.tool].title}{start} {PROMPTS[needed]}."
             if self.tool == "polygon" and len(self.picked) > 2:
                 prompt += f" Choose {self.picked[0]} again to end."
         return {"name": self.tool, "prompt": prompt, "candidates": names, "needs": needed}
 
     def objects_answer(self) -> list[dict[str, Any]]:
         made = self.drafter.construction
-        return [
-            figure._asdict()
-            | {"title": _figures.TOOLS[figure.kind][0], "measure": made.measure(figure)}
-            for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS)
-        ]
+        answers = []
+        for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS):
+            title = _figures.TOOLS[figure.kind].title
+            answers.append(figure._asdict() | {"title": title, "measure": made.measure(figure)})
+        return answers
 
     def do_set(self, values: dict[str, Any]) -> None:
         self.state = self.state.with_parts(values)
@@ -151,7 +171,8 @@ class PlaneSession:
             self._put(first, self.state.coordinates[first], value)
 
     def do_add(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        points, looking = self.state.points, self.view(view)
+        points = self.state.points
+        looking = self.view(view)
         if math.isnan(x + y):
             spot = np.random.default_rng(len(points)).uniform(-0.6, 0.6, size=2)
             x, y = (looking.middle + looking.half_width * spot).tolist()
@@ -160,17 +181,19 @@ class PlaneSession:
         self.do_choose(len(points))
 
     def do_delete(self) -> None:
-        points, first = self.state.points, self.state.chosen[0]
+        points = self.state.points
+        first = self.state.chosen[0]
         gone = [f.name for f in self.state.objects if f.kind == "point" and f.value == first]
         objects, lost = _figures.without(self.state.objects, *gone)
         later = (f.kind == "point" and f.value > first for f in objects)
         objects = tuple(f._replace(value=f.value - n) for f, n in zip(objects, later, strict=True))
         kept = points[:first] + points[first + 1 :]
-        self.state, self.picked = replace(self.state, points=kept, objects=objects), []
+        self.state = replace(self.state, points=kept, objects=objects)
+        self.picked = []
         self._tell_lost(f"Point {first + 1}", lost)
 
     def do_scatter(self, n: int, seed: int) -> None:
-        points = _state.scatter(min(max(n, 1), _state.MAX_POINTS), abs(seed))
+        points = _state.scatter(min(max(n, 1), _limits.MOST_POINTS), abs(seed))
         self.state = replace(self.state, points=points, chosen=(0, 1), objects=())
 
     def do_next(self, by: int) -> None:
@@ -192,7 +215,8 @@ class PlaneSession:
         place = self.view(view).from_screen([x, y], far_side=far)
         self._put(index, place, self.state.points[index].label)
         said, shapes = self._read(self.state.coordinates[index], f"point {index + 1}", index)
-        made, figures = self.drafter.construction, self.state.objects
+        made = self.drafter.construction
+        figures = self.state.objects
         names = {f.name for f in figures if f.kind == "point" and f.value == index}
         mine = [f for f in figures if names & set(f.parents) and f.kind not in _figures.POINT_KINDS]
         told = "; ".join(f"{f.name}: {made.measure(f)}" for f in mine[-2:])
@@ -208,7 +232,8 @@ class PlaneSession:
 
     def do_nudge(self, dx: float, dy: float) -> None:
         if self.state.points:
-            first, view = self.state.chosen[0], self.view()
+            first = self.state.chosen[0]
+            view = self.view()
             place = self.state.coordinates[first]
             x, y = (view.to_screen(place) + np.array([dx, dy]) * view.half_width).tolist()
             self.do_move(first, x, y, 0, bool(view.faces_away(place)))
@@ -220,18 +245,22 @@ class PlaneSession:
             dx, dy = np.array([x, y]) - _scene.handle_places(self.state)[0]
             turn = math.degrees(math.atan2(dy, dx)) - (90 if name == "minor" else 0)
             values = {name: math.hypot(dx, dy), "angle": (turn + 90) % 180 - 90}
-        self.do_set(
-            {k: min(max(v, _state.RANGES[k][0]), _state.RANGES[k][1]) for k, v in values.items()}
-        )
+        for part, value in values.items():
+            low, high = _state.RANGES[part]
+            values[part] = min(max(value, low), high)
+        self.do_set(values)
 
     def _put(self, index: int, place: Floats, label: int) -> None:
-        # near the elliptic equator points are far away, and the page ends somewhere
+        # points near the elliptic equator are far away: keep them on the page
         x, y = place * min(1.0, _state.LARGEST_COORDINATE / max(1.0, *np.abs(place)))
-        points, point = self.state.points, _state.rounded_point(x, y, label)
+        points = self.state.points
+        point = _state.rounded_point(x, y, label)
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 
     def do_hover(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        state, first, looking = self.state, self.state.chosen[0], self.view(view)
+        state = self.state
+        first = self.state.chosen[0]
+        looking = self.view(view)
         if not math.isnan(x + y):
             self._pointer = "Outside the geometry: no real distances here.", []
             if looking.holds([x, y]):
@@ -248,11 +277,12 @@ class PlaneSession:
         distances = np.asarray(state.metric.distance(state.coordinates, x, outside="inf"))
         if but is not None:
             distances[but] = np.inf
-        rows = np.argsort(distances, kind="stable")[: max(NEAREST, state.order)]
+        rows = np.argsort(distances, kind="stable")[: max(3, state.order)]
         rows = rows[np.isfinite(distances[rows])]
         far = ", ".join(f"{distances[row]:.3f} to point {row + 1}" for row in rows)
         said = f"{name} = ({x[0]:.3f}, {x[1]:.3f})" + (f"; d = {far}" if far else "")
-        start, shapes = np.broadcast_to(x, (len(rows), 2)), []
+        start = np.broadcast_to(x, (len(rows), 2))
+        shapes = []
         for index in range(len(state.charts)):
             view = self.view(index)
             seen = see_path(view, sample_segments(view, start, state.coordinates[rows]))
@@ -265,17 +295,22 @@ class PlaneSession:
         self._pointer = "", []
 
     def _needed(self) -> str:
-        """Return "P" or "L" for what the tool takes next, or nothing."""
-        needed = _figures.TOOLS[self.tool][1] if self.tool in _figures.TOOLS else ""
-        return needed.replace("*", "P" * len(self.picked))[len(self.picked) :][:1]
+        """Return what the tool takes next: a point ("P"), a line ("L"), or nothing ("")."""
+        if self.tool not in _figures.TOOLS:
+            return ""
+        n = len(self.picked)
+        needs = _figures.TOOLS[self.tool].needs.replace("*", "P" * n)
+        return needs[n : n + 1]
 
     def do_tool(self, name: str) -> None:
         self.tool = as_choice(name[:20], "tool", ("hand", "move", "turn", *_figures.TOOLS))
         self.picked = []
 
     def do_pick(self, x: float, y: float, view: int, reach: float) -> None:
-        """Take what is at a place of the drawing for the tool, or a new point there."""
-        needed, looking, spot = self._needed(), self.view(view), np.array([x, y])
+        """Give the tool what is at a place of the drawing, or a new point there."""
+        needed = self._needed()
+        looking = self.view(view)
+        spot = np.array([x, y])
         if not needed:
             return
         found = self.drafter.construction.nearest(spot, looking, abs(reach), needed)
@@ -292,7 +327,7 @@ class PlaneSession:
         self.do_take(found)
 
     def do_take(self, name: str = "") -> None:
-        """Take a figure by its name, or the chosen point; make the tool's when it has all."""
+        """Give the tool a figure by its name, or the chosen point; construct when it has all."""
         needed = self._needed()
         if not needed:
             return
@@ -306,8 +341,13 @@ class PlaneSession:
             if name in self.picked:
                 raise InvalidInputError(f"{name} is taken already; choose another.")
             self.picked.append(name)
-        picked, all_needed = self.picked, _figures.TOOLS[self.tool][1]
-        if len(picked) > 2 if ends else len(picked) == len(all_needed) and all_needed != "P*":
+        picked = self.picked
+        all_needed = _figures.TOOLS[self.tool].needs
+        if self.tool == "polygon":
+            is_complete = ends and len(picked) > 2
+        else:
+            is_complete = len(picked) == len(all_needed)
+        if is_complete:
             self.picked = []
             radius = self.state.radius if self.tool == "ball" else 0.0
             if self.tool != "point":
@@ -320,9 +360,10 @@ class PlaneSession:
         return self._construct(_figures.Figure("point", "", value=index))
 
     def _construct(self, figure: _figures.Figure) -> str:
-        figures, taken = self.state.objects, self.drafter.construction.by_name
-        if len(figures) >= _figures.MOST_FIGURES:
-            raise InvalidInputError(f"{_figures.MOST_FIGURES} objects are the most of a page.")
+        figures = self.state.objects
+        taken = self.drafter.construction.by_name
+        if len(figures) >= _limits.MOST_FIGURES:
+            raise InvalidInputError(f"{_limits.MOST_FIGURES} objects are the most of a page.")
         name = "".join(figure.parents)[:12] if figure.kind == "polygon" else ""
         if not name or name in taken:
             name = _figures.new_name(figure.kind, taken)
@@ -333,14 +374,18 @@ class PlaneSession:
         return name
 
     def do_figure(self, name: str, part: str, value: str) -> None:
-        figures, found = self.state.objects, self.drafter.construction.by_name
+        figures = self.state.objects
+        found = self.drafter.construction.by_name
         if name not in found:
             raise InvalidInputError(f"There is no object {name[:20]!r}.")
         new: Any = value
         if part == "name":
             _figures.check_figure_name(value, set(found) - {name})
-            pairs = ((f, (value if p == name else p for p in f.parents)) for f in figures)
-            figures = tuple(f._replace(parents=tuple(parents)) for f, parents in pairs)
+            renamed = []
+            for figure in figures:
+                parents = tuple(value if parent == name else parent for parent in figure.parents)
+                renamed.append(figure._replace(parents=parents))
+            figures = tuple(renamed)
         elif part == "color":
             as_choice(value[:20], "color", tuple(_figures.FIGURE_COLORS))
         elif part == "hidden":
@@ -350,12 +395,16 @@ class PlaneSession:
             new = as_real(radius, "radius", "(0, 20]")
         else:
             raise InvalidInputError(f"{part[:20]!r} of {name} cannot be changed.")
-        changed = (f._replace(**{part: new}) if f.name == name else f for f in figures)
+        changed = list(figures)
+        for i, figure in enumerate(figures):
+            if figure.name == name:
+                changed[i] = figure._replace(**{part: new})
         self.state = replace(self.state, objects=tuple(changed))
 
     def do_remove(self, name: str) -> None:
         objects, lost = _figures.without(self.state.objects, name)
-        self.state, self.picked = replace(self.state, objects=objects), []
+        self.state = replace(self.state, objects=objects)
+        self.picked = []
         self._tell_lost(name, lost[1:])
 
     def _tell_lost(self, name: str, lost: list[str]) -> None:

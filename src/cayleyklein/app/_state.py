@@ -8,9 +8,9 @@ of an edge and a corner the angles are π/p, π/2 and π/q. So with c = cos or c
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlencode
 
@@ -19,36 +19,54 @@ from scipy.spatial import cKDTree
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_choice
+from cayleyklein.app import _limits
 from cayleyklein.app._figures import Figure, read_figures, read_numbers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import apply_collineation, constructions, lifts
 from cayleyklein.metrics import CurvedMetric
 
 CHART_NAMES = {
-    "klein": "Klein", "poincare": "Poincaré", "half-plane": "Half-plane",
-    "hemisphere": "Hemisphere", "hyperboloid": "Hyperboloid",
-}  # fmt: skip
-LAYERS = {  # and their names in a description
-    "cells": "Voronoi cells", "regions": "decision regions", "lit": "the cell of the chosen point",
-    "delaunay": "Delaunay triangulation", "geodesics": "geodesics", "bisector": "bisector",
-    "cross": "cross-ratio", "balls": "balls", "conic": "conic handles", "power": "power diagram",
-}  # fmt: skip
-MOST_TILES = 1500
-MAX_POINTS = 2000
+    "klein": "Klein",
+    "poincare": "Poincaré",
+    "half-plane": "Half-plane",
+    "hemisphere": "Hemisphere",
+    "hyperboloid": "Hyperboloid",
+}
+LAYERS = {  # with their names in a description
+    "cells": "Voronoi cells",
+    "regions": "decision regions",
+    "lit": "the cell of the chosen point",
+    "delaunay": "Delaunay triangulation",
+    "geodesics": "geodesics",
+    "bisector": "bisector",
+    "cross": "cross-ratio",
+    "balls": "balls",
+    "conic": "conic handles",
+    "power": "power diagram",
+}
 LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
 RANGES = {  # lowest and highest value of every number; turn and tilt are of the camera
-    "curvature": (-1.0, 1.0), "radius": (0.02, 1.5), "center_x": (-4.0, 4.0),
-    "center_y": (-4.0, 4.0), "major": (0.1, 6.0), "minor": (0.1, 6.0), "angle": (-90.0, 90.0),
-    "turn": (-180.0, 180.0), "tilt": (5.0, 90.0), "order": (1, 5),
-}  # fmt: skip
+    "curvature": (-1.0, 1.0),
+    "radius": (0.02, 1.5),
+    "center_x": (-4.0, 4.0),
+    "center_y": (-4.0, 4.0),
+    "major": (0.1, 6.0),
+    "minor": (0.1, 6.0),
+    "angle": (-90.0, 90.0),
+    "turn": (-180.0, 180.0),
+    "tilt": (5.0, 90.0),
+    "order": (1, 5),
+}
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
-DECIMALS = 6  # decimals of numbers in an address: what is moved stays congruent, as far as it shows
+DECIMALS = 6  # decimals of numbers in an address: enough that moved figures look congruent
 CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
 CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
 
 def plural(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun}es" if noun.endswith("s") else f"{n:,} {noun}s"
 
 
 class Tiling(NamedTuple):
@@ -93,17 +111,21 @@ class Tiling(NamedTuple):
         K = self.curvature
         flat = self.edge / 2 / math.tan(math.pi / self.p)
         apothem = self._length(self.q, self.p) / math.sqrt(abs(K)) if K else flat
-        k, c, s = math.sqrt(abs(K)), float(lifts.cosine(apothem, K)), float(lifts.sine(apothem, K))
+        k = math.sqrt(abs(K))
+        c = float(lifts.cosine(apothem, K))
+        s = float(lifts.sine(apothem, K))
         turn = 2 * math.pi * np.arange(self.p) / self.p
         u = np.stack([np.cos(turn), np.sin(turn)], axis=1)
         # reflections I - 2 N lᵀ in the edges, l = (c u, -s), N = (c u, -K s)
-        line, normal = (np.column_stack([c * u, np.full(self.p, -h)]) for h in (s, K * s))
+        line = np.column_stack([c * u, np.full(self.p, -s)])
+        normal = np.column_stack([c * u, np.full(self.p, -K * s)])
         mirrors = np.eye(3) - 2 * normal[:, :, None] * line[:, None, :]
         # a corner is at the edge's middle and half an edge along it, turned by π/p
         across = math.tan(math.pi / self.p) * s
         half = np.stack([s * u[:, 0] - across * u[:, 1], s * u[:, 1] + across * u[:, 0]], axis=1)
         first = np.column_stack([half, np.full(self.p, c)])
-        scale = np.array([1.0, 1.0, 1 / k if k else 0.0])  # so that chords tell tiles apart
+        # scaled so that the chord of two centres shows whether tiles differ
+        scale = np.array([1.0, 1.0, 1 / k if k else 0.0])
         tiles = layer = np.eye(3)[None]
         depths = np.zeros(1)
         for number in range(1, self.depth):
@@ -113,12 +135,13 @@ class Tiling(NamedTuple):
             near = tree.query_ball_point(centers, apothem / 2)
             new = [i for i, found in enumerate(near) if min(found) == len(tiles) + i]
             layer = fresh[new]
-            if not len(layer) or len(tiles) + len(layer) > MOST_TILES:
+            if not len(layer) or len(tiles) + len(layer) > _limits.MOST_TILES:
                 break
             tiles = np.concatenate([tiles, layer])
             depths = np.append(depths, np.full(len(layer), float(number)))
         to_x = np.eye(3)
-        to_x[:2, :2], to_x[:2, 2] = metric.inverse_factor, metric.center
+        to_x[:2, :2] = metric.inverse_factor
+        to_x[:2, 2] = metric.center
         corners = first @ np.swapaxes(tiles, 1, 2)
         return np.asarray(corners @ (self._place(metric) @ to_x).T), depths
 
@@ -129,7 +152,8 @@ class Tiling(NamedTuple):
 
     def moved(self, metric: CurvedMetric, move: Floats) -> "Tiling":
         """Return the tiling after an isometry: its centre, and how far it is turned there."""
-        whole, step = move @ self._place(metric), metric.points(np.array([0.1, 0.0]))
+        whole = move @ self._place(metric)
+        step = metric.points(np.array([0.1, 0.0]))
         at, ahead = apply_collineation(whole, np.stack([metric.center, step]))
         back = apply_collineation(metric.transvection(at, metric.center), ahead)
         angle = constructions.turn_between(metric.center, step, np.asarray(back), metric)
@@ -146,7 +170,7 @@ def read_tiling(text: str) -> Tiling:
     return found._replace(edge=max(found.edge, math.ceil(1e6 * found.unit_edge) / 1e6, 0.1))
 
 
-@lru_cache(maxsize=64)  # the same for all points of a drag, and so are its views
+@lru_cache(maxsize=64)  # a drag of points asks for the same metric, and the same views, many times
 def conic_metric(
     K: float, x: float, y: float, major: float, minor: float, turn: float
 ) -> CurvedMetric:
@@ -214,8 +238,9 @@ class PlaneState:
         return np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
 
     def __post_init__(self) -> None:
-        if len(self.points) > MAX_POINTS:
-            raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
+        most = _limits.MOST_POINTS
+        if len(self.points) > most:
+            raise InvalidInputError(f"{most} points are the most that the page draws.")
         for kind, name, *_, value in self.objects:
             if kind == "point" and value not in range(len(self.points)):
                 raise InvalidInputError(f"There is no point number {value:g} for {name}.")
@@ -226,7 +251,8 @@ class PlaneState:
         object.__setattr__(self, "chosen", (first, second))
 
     def with_parts(self, parts: Mapping[str, Any]) -> Self:
-        values: dict[str, Any] = {n: PARSERS[n](str(v)) for n, v in parts.items() if n in PARSERS}
+        known = {field.name for field in fields(self)}
+        values = {name: read_part(name, str(part)) for name, part in parts.items() if name in known}
         tiling = values.get("tiling", self.tiling)
         if tiling and "curvature" in values and "tiling" not in values:
             tiling = values["tiling"] = tiling.at_curvature(values["curvature"])
@@ -235,7 +261,8 @@ class PlaneState:
         return replace(self, **values)
 
     def moved(self, move: Floats) -> Self:
-        x, inside = self.coordinates.copy(), self.inside
+        x = self.coordinates.copy()
+        inside = self.inside
         lifted = np.column_stack([x, np.ones(len(x))]) @ move.T
         beyond = inside & (lifted[:, 2] * LARGEST_COORDINATE < np.abs(lifted[:, :2]).max(axis=1))
         if beyond.any():
@@ -249,7 +276,8 @@ class PlaneState:
     @classmethod
     def of_metric(cls, metric: CurvedMetric, **values: Any) -> Self:
         lengths, axes = np.linalg.eigh(metric.matrix)
-        (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
+        major, minor = 1 / np.sqrt(lengths)
+        x, y = axes[:, 0]
         angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
         numbers = (round(float(v), 10) for v in (*metric.center, major, minor, angle))
         conic: dict[str, Any] = dict(zip(CONIC, numbers, strict=True))
@@ -262,8 +290,10 @@ class PlaneState:
         (Σ/c, cK) have the same geometry for c > 0; c is such that K and axes are in their ranges.
         """
         low, high = rows.min(axis=0), rows.max(axis=0)
-        middle, size = (low + high) / 2, np.where(high > low, high - low, 2.4) / 2.4
-        factor, K = metric.factor * size, 0.0
+        middle = (low + high) / 2
+        size = np.where(high > low, high - low, 2.4) / 2.4
+        factor = metric.factor * size
+        K = 0.0
         c = abs(float(np.linalg.det(factor)))
         if metric.curvature:
             bent = abs(metric.curvature)
@@ -288,13 +318,17 @@ class PlaneState:
         parts = {name: number.rstrip("0").rstrip(".") for name, number in numbers}
         parts |= {"chart": self.chart, "second": self.second, "shown": shown}
         parts |= {"chosen": "{},{}".format(*self.chosen), "points": ";".join(points)}
-        parts |= {"objects": self.objects_text} if self.objects else {}
-        parts |= {"tiling": self.tiling.text} if self.tiling else {}
+        if self.objects:
+            parts["objects"] = self.objects_text
+        if self.tiling:
+            parts["tiling"] = self.tiling.text
         return urlencode(parts, safe=",;")
 
     @classmethod
     def from_query(cls, query: str) -> Self:
-        return cls(points=DEFAULT_POINTS).with_parts(dict(parse_qsl(query, keep_blank_values=True)))
+        return cls(points=scatter(28, seed=3)).with_parts(
+            dict(parse_qsl(query, keep_blank_values=True))
+        )
 
 
 def _in_range(name: str, text: str) -> float | int:
@@ -319,8 +353,9 @@ def rounded_point(x: float, y: float, label: float) -> Generator:
 
 
 def scatter(n: int, seed: int) -> tuple[Generator, ...]:
-    # the golden angle spreads points evenly, and the noise takes the pattern away
-    rng, rows = np.random.default_rng(seed), np.arange(n) + 0.5
+    # the golden angle spreads points evenly, and the noise hides the pattern
+    rng = np.random.default_rng(seed)
+    rows = np.arange(n) + 0.5
     radius = 0.86 * np.sqrt(rows / n)
     turn = rows * math.pi * (3 - math.sqrt(5)) + rng.uniform(0, 2 * math.pi)
     spot = np.stack([radius * np.cos(turn), 0.8 * radius * np.sin(turn)], axis=1)
@@ -330,20 +365,22 @@ def scatter(n: int, seed: int) -> tuple[Generator, ...]:
     return tuple(rounded_point(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
 
 
-def _choices(name: str, known: Collection[str]) -> Callable[[str], str]:
-    return lambda text: as_choice(text[:20], name, tuple(known))
-
-
-PARSERS: dict[str, Callable[[str], Any]] = {  # parts of a state from the texts of an address
-    "chart": _choices("chart", CHART_NAMES),
-    "second": _choices("second", ("", *CHART_NAMES)),
-    "shown": lambda text: frozenset(map(_choices("shown", LAYERS), filter(None, text.split(",")))),
-    "chosen": lambda text: tuple(int(i) for i in read_numbers(text, "chosen", 2)),
-    "points": lambda text: tuple(
-        rounded_point(*read_numbers(row, "points", 3)) for row in filter(None, text.split(";"))
-    ),
-    "tiling": lambda text: read_tiling(text) if text else None,
-    "objects": read_figures,
-}
-PARSERS |= {name: partial(_in_range, name) for name in RANGES}
-DEFAULT_POINTS = scatter(28, seed=3)
+def read_part(name: str, text: str) -> Any:
+    """Return a part of a state from its text in an address."""
+    if name in RANGES:
+        return _in_range(name, text)
+    if name == "chart":
+        return as_choice(text[:20], name, tuple(CHART_NAMES))
+    if name == "second":
+        return as_choice(text[:20], name, ("", *CHART_NAMES))
+    if name == "shown":
+        layers = filter(None, text.split(","))
+        return frozenset(as_choice(layer[:20], name, tuple(LAYERS)) for layer in layers)
+    if name == "chosen":
+        return tuple(int(number) for number in read_numbers(text, name, 2))
+    if name == "points":
+        rows = filter(None, text.split(";"))
+        return tuple(rounded_point(*read_numbers(row, name, 3)) for row in rows)
+    if name == "tiling":
+        return read_tiling(text) if text else None
+    return read_figures(text)

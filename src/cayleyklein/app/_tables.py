@@ -12,18 +12,14 @@ import numpy as np
 from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import require
+from cayleyklein.app import _limits
 from cayleyklein.app._state import LETTERS, PlaneState, plural
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import problems
 from cayleyklein.tables import TableEncoder, read_table
 from cayleyklein.tables.targets import TargetColumn
 
-MOST_BYTES = 5_000_000
-TABLE_ROWS, TABLE_COLUMNS, MOST_CLASSES = 20_000, 100, len(LETTERS)
-TARGET_NAMES = ("class", "label", "target", "species", "y")  # at first; or else the last column
-LARGEST_CELL = 1e100  # largest size of a number; the squares of larger ones may overflow
-SHOWN, MOST_NAME = 40, 255  # characters of a name or a cell that are shown, and of a file's name
-N_RANGES = 5  # ranges of a target of numbers that pictures tell apart
+SHOWN = 40  # characters of a name or a cell that are shown
 
 
 class TableSource(NamedTuple):
@@ -86,18 +82,23 @@ def points_source(points: str) -> TableSource:
 
 
 def read_source(content: bytes, name: str) -> TableSource:
-    full_name, name = name[:MOST_NAME], name[:SHOWN]
-    if len(content) > MOST_BYTES:
-        raise InvalidInputError(f"{name} is larger than {MOST_BYTES:,} bytes, the most read here.")
-    cells = _first_cells(content)  # names, if they are not all numbers, but for a class
+    full_name = name[:255]
+    name = name[:SHOWN]
+    if len(content) > _limits.TABLE_BYTES:
+        most = f"{_limits.TABLE_BYTES:,} bytes"
+        raise InvalidInputError(f"{name} is larger than {most}, the most read here.")
+    cells = _first_cells(
+        content
+    )  # a line of names, unless all cells, or all but a class, are numbers
     header = sum(map(_is_number, cells)) < max(len(cells) - 1, 1)
     frame, notes = _read(content, name, header)
-    if len(frame.columns) > TABLE_COLUMNS or len(frame) > TABLE_ROWS:
+    if len(frame.columns) > _limits.TABLE_COLUMNS or len(frame) > _limits.TABLE_ROWS:
         size = f"{len(frame):,} rows and {len(frame.columns)} columns"
-        most = f"{TABLE_ROWS:,} rows and {TABLE_COLUMNS} columns are the most"
+        most = f"{_limits.TABLE_ROWS:,} rows and {_limits.TABLE_COLUMNS} columns are the most"
         raise InvalidInputError(f"{name} has {size}; {most}. Take a sample.")
     named = {str(column).lower(): str(column) for column in reversed(frame.columns)}
-    target = next((named[n] for n in TARGET_NAMES if n in named), str(frame.columns[-1]))
+    usual = ("class", "label", "target", "species", "y")
+    target = next((named[n] for n in usual if n in named), str(frame.columns[-1]))
     encoding = tuple(note for note in notes if "is read as" in note)
     return TableSource(full_name, frame, target, "upload", content, header, encoding)
 
@@ -112,10 +113,13 @@ def _read(content: bytes, name: str, header: bool, **options: Any) -> tuple[Any,
 
 
 def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> PreparedTable:
-    name, dropped = source.name[:SHOWN], [c for c in drop if c != target]
-    frame, task = source.frame, "class"
+    name = source.name[:SHOWN]
+    dropped = [c for c in drop if c != target]
+    frame = source.frame
+    task = "class"
     if source.kind == "upload":
-        frame, task = _read(source.content, name, source.header, text=[target])[0], "auto"
+        frame = _read(source.content, name, source.header, text=[target])[0]
+        task = "auto"
     if len(frame.columns) <= 1 + len(dropped):
         raise InvalidInputError("No column is left to learn from; choose two or more.")
     with warnings.catch_warnings():  # the notes say what was guessed
@@ -123,31 +127,35 @@ def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> Prepa
         column = TargetColumn.find(frame, target, task)
         made = problems.table_problem(frame, name, column, dropped)
         encoder = TableEncoder().fit(made.X)
-    X, edges = encoder.transform(made.X), None
+    X = encoder.transform(made.X)
+    edges = None
     if X.shape[1] < 2:
         said = f" ({' '.join(made.notes)})" if made.notes else ""
         raise InvalidInputError(f"{name} has one column that can be used{said}; two are needed.")
-    if np.abs(X).max() > LARGEST_CELL:
-        raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST_CELL:g}; rescale them.")
-    labels, columns = made.y, tuple(map(str, encoder.get_feature_names_out()))
+    if np.abs(X).max() > 1e100:  # whose squares may overflow
+        raise InvalidInputError(f"{name} has numbers beyond ±1e+100; rescale them.")
+    labels = made.y
+    columns = tuple(map(str, encoder.get_feature_names_out()))
     if made.task == "number":
-        edges = np.unique(np.quantile(made.y, np.arange(1, N_RANGES) / N_RANGES))
+        edges = np.unique(np.quantile(made.y, np.arange(1, 5) / 5))  # of five ranges
         ends = [f"{edge:.4g}" for edge in edges]
         between = (f"{low} to {high}" for low, high in pairwise(ends))
         classes = [f"up to {ends[0]}", *between, f"above {ends[-1]}"]
     else:  # numbers in their order, then texts
         labels = made.classes[made.y]
-        keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in made.classes.tolist()]
-        classes = [name for _, _, name in sorted(keys)]
-    if len(classes) > MOST_CLASSES:
+        names = sorted(made.classes.tolist())
+        numbers = [name for name in names if _is_number(name)]
+        classes = sorted(numbers, key=float) + [name for name in names if not _is_number(name)]
+    if len(classes) > len(LETTERS):
         said = f"Column {target[:SHOWN]!r} has {len(classes)} classes"
-        raise InvalidInputError(f"{said}; {MOST_CLASSES} are the most.")
-    names = tuple(classes)
-    return PreparedTable(source, target, dropped, made, encoder, X, columns, labels, names, edges)
+        raise InvalidInputError(f"{said}; {len(LETTERS)} are the most.")
+    return PreparedTable(
+        source, target, dropped, made, encoder, X, columns, labels, tuple(classes), edges
+    )
 
 
 def read_rows(content: bytes, table: PreparedTable) -> Any:
-    """Read rows to predict: with a line of names, or cells in the order of the table's columns."""
+    """Read rows to predict: with a line of names, or in the order of the table's columns."""
     names = [c for c in table.source.columns if c != table.target]
     header = bool(set(_first_cells(content)) & set(names))
     frame, _ = _read(content, "the rows", header)

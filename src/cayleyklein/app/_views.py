@@ -1,4 +1,4 @@
-"""The views of the page: their windows, and which point of the plane is at a place of the screen.
+"""The views of the page: their windows, and the point of the plane at a place on the screen.
 
 Klein's view shows the plane as it is, the others a chart in the unit of the metric. The half-plane,
 which is hyperbolic only, continues as the stereographic view, the hemisphere and hyperboloid as the
@@ -6,6 +6,7 @@ sphere, so that no view has a jump at K = 0.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,36 +16,66 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
 from cayleyklein.plotting.views import CLEARANCE, EUCLIDEAN, ChartView
 
-FLAT_AND_ROUND, TILTED_ONES = ("Cartesian, in z", "Stereographic"), ("Plane, tilted", "Sphere")
-VIEWS = {  # for K < 0, K = 0 and K > 0 charts of the library and titles; the height of the centre
-    # and half the width of the first window
-    "klein": ((EUCLIDEAN,) * 3, ("Klein", "Cartesian", "Gnomonic"), (0.0, 1.6)),
-    "poincare": (("conformal",) * 3, ("Poincaré disc", *FLAT_AND_ROUND), (0.0, 2.6)),
-    "half-plane": (("half_space", "conformal", "conformal"),
-                   ("Poincaré half-plane", *FLAT_AND_ROUND), (0.0, 2.6)),
-    "hemisphere": (("hemisphere", "klein", "sphere"), ("Hemisphere", *TILTED_ONES), (0.0, 1.6)),
-    "hyperboloid": (("hyperboloid", "klein", "sphere"), ("Hyperboloid", *TILTED_ONES), (0.2, 1.9)),
-}  # fmt: skip
-ROOM, WIDEST = 1.12, 2.6  # half the width around a surface, in its radii and at most
-HALF_PLANE_RISE = 1.1  # of the window of a half-plane of K = -1; its edge is 1/√-K below the centre
-TILTED = ("hemisphere", "hyperboloid")
+
+class Layout(NamedTuple):
+    """A view of the page: charts of the library and titles for K < 0, K = 0 and K > 0."""
+
+    charts: tuple[str, str, str]
+    titles: tuple[str, str, str]
+    half_width: float  # of the first window
+    height: float = 0.0  # of its centre
+
+
+VIEWS = {
+    "klein": Layout(
+        charts=(EUCLIDEAN, EUCLIDEAN, EUCLIDEAN),
+        titles=("Klein", "Cartesian", "Gnomonic"),
+        half_width=1.6,
+    ),
+    "poincare": Layout(
+        charts=("conformal", "conformal", "conformal"),
+        titles=("Poincaré disc", "Cartesian, in z", "Stereographic"),
+        half_width=2.6,
+    ),
+    "half-plane": Layout(
+        charts=("half_space", "conformal", "conformal"),
+        titles=("Poincaré half-plane", "Cartesian, in z", "Stereographic"),
+        half_width=2.6,
+    ),
+    "hemisphere": Layout(
+        charts=("hemisphere", "klein", "sphere"),
+        titles=("Hemisphere", "Plane, tilted", "Sphere"),
+        half_width=1.6,
+    ),
+    "hyperboloid": Layout(
+        charts=("hyperboloid", "klein", "sphere"),
+        titles=("Hyperboloid", "Plane, tilted", "Sphere"),
+        half_width=1.9,
+        height=0.2,
+    ),
+}
 
 
 class View(ChartView):
     def __init__(self, metric: CurvedMetric, chart: str, turn: float = 0, tilt: float = 38) -> None:
-        names, titles, (y, half_width) = VIEWS[chart]
-        sign, camera = int(np.sign(metric.curvature)), (turn, tilt) if chart in TILTED else None
-        name = names[sign + 1]
-        super().__init__(metric, name, camera, in_unit=True, half_width=half_width)
-        self.chart, self.title = chart, titles[sign + 1]
-        if chart == "half-plane":
-            y += HALF_PLANE_RISE * math.sqrt(max(-metric.curvature, 0.0))
-        size = ROOM * self.scale if sign else math.inf
+        layout = VIEWS[chart]
+        sign = int(np.sign(metric.curvature))
+        name = layout.charts[sign + 1]
+        camera = (turn, tilt) if chart in ("hemisphere", "hyperboloid") else None
+        super().__init__(metric, name, camera, in_unit=True, half_width=layout.half_width)
+        self.chart = chart
+        self.title = layout.titles[sign + 1]
+        y = layout.height
+        if chart == "half-plane":  # its edge is 1/√-K below the centre
+            y += 1.1 * math.sqrt(max(-metric.curvature, 0.0))
+        room = 1.12  # half the width around a surface, in its radii
+        widest = 2.6
+        size = room * self.scale if sign else math.inf
         if camera:  # a window that holds the surface; as K tends to 0, one around the centre
-            self.half_width = min(max(half_width, size), WIDEST)
+            self.half_width = min(max(layout.half_width, size), widest)
         if camera and name != "hyperboloid":  # between the top of the dome and its rim, in radii
             low, high = math.cos(math.radians(tilt)), math.sin(math.radians(tilt))
-            y = (1 - 2 * low - high) / 2 * min(size, WIDEST) / ROOM * min(1.0, WIDEST / size)
+            y = (1 - 2 * low - high) / 2 * min(size, widest) / room * min(1.0, widest / size)
         self.middle = np.array([0.0, y])
 
     @property
@@ -56,13 +87,13 @@ class View(ChartView):
         spot = np.asarray(seen, dtype=float)
         if self.chart == "klein":
             return outlines.inset(self.domain, spot, CLEARANCE)
-        if self._camera and not self.sign:
-            flat = np.stack([self._right, self._up])[:, :2]
+        if self.camera and not self.sign:
+            flat = np.stack([self.right, self.up])[:, :2]
             return np.asarray(self.metric.from_chart(np.linalg.solve(flat, spot), self.name))
         if self.surface:
             y = self._on_surface(spot / self.scale, far_side)
         else:
-            y = spot / self.scale + self._origin
+            y = spot / self.scale + self.origin
             if self.name == "half_space":
                 y[1] = max(y[1], CLEARANCE)
             elif self.sign:
@@ -75,19 +106,24 @@ class View(ChartView):
 
         On it ⟨y, y⟩ = 1 for a form, Z² - X² - Y² of a bowl: a quadratic equation of the depth.
         """
-        bowl, eye = self.name == "hyperboloid", self._eye
-        u, v = spot[0] + self._origin @ self._right, spot[1] + self._origin @ self._up
+        bowl = self.name == "hyperboloid"
+        eye = self.eye
+        u = spot[0] + self.origin @ self.right
+        v = spot[1] + self.origin @ self.up
         size = 1.0 if bowl else max(1.0, math.hypot(u, v) / (1 - CLEARANCE))
-        start = (u * self._right + v * self._up) / size
+        start = (u * self.right + v * self.up) / size
         form = np.array([-1.0, -1.0, 1.0] if bowl else [1.0, 1.0, 1.0])
-        a, b, c = (eye * form) @ eye, (start * form) @ eye, (start * form) @ start - 1
+        a = (eye * form) @ eye
+        b = (start * form) @ eye
+        c = (start * form) @ start - 1
         root = math.sqrt(max(b * b - a * c, 0.0))
         depths = [-c / (2 * b)] if b else [0.0]
         if abs(a) >= CLEARANCE:
             depths = sorted([(-b - root) / a, (-b + root) / a])
         least = 0.0 if bowl else CLEARANCE
-        sheet = [y for y in (start + d * eye for d in depths) if y[2] > least]
-        wanted = [y for y in sheet if (y @ self._facing < 0) == far_side]
+        places = [start + depth * eye for depth in depths]
+        sheet = [y for y in places if y[2] > least]
+        wanted = [y for y in sheet if (y @ self.facing < 0) == far_side]
         y = (wanted or sheet or [start + depths[-1] * eye])[-1]
         if bowl:
             return np.array([y[0], y[1], math.hypot(1.0, y[0], y[1])])

@@ -8,8 +8,6 @@ from cayleyklein._version import __version__
 
 __all__ = ["main"]
 
-NEEDED = ("typer", "rich", "pandas", "skops")
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -34,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if list(arguments) == ["--version"]:
             print(f"cayleyklein {__version__}")
             return 0
-        for module in NEEDED:
+        for module in ("typer", "rich", "pandas", "skops"):
             if find_spec(module) is None:
                 advice = 'pip install "cayleyklein[cli]" adds it.'
                 print(f"cayleyklein: {module} is not installed; {advice}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""All commands together, the messages of their errors, and the exit codes."""
+"""The app of all commands, the messages of their errors, and the exit codes."""
 
 import os
 import sys
@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from cayleyklein.cli import _answers, _console, _experiments, _fit
+from cayleyklein.cli import _console, _experiments, _fit, _predict
 from cayleyklein.exceptions import CayleyKleinError
 
-HELP = """Learn curved metrics from tables, and use them.
+app = typer.Typer(
+    help="""Learn curved metrics from tables, and use them.
 
 Begin with your own table, whose first line names the columns:
 
@@ -28,10 +29,7 @@ or compare the geometries on the data sets of the paper:
     cayleyklein compare wine balance
 
 Every command has its own help: cayleyklein fit --help. The version is: cayleyklein --version
-"""
-
-app = typer.Typer(
-    help=HELP,
+""",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,35 +44,29 @@ def open_explorer(
     """Open a page where points, conics and curvatures can be moved, and metrics learned."""
     from cayleyklein.app import explore
 
-    said = "The explorer is at {} (Ctrl+C ends it)."
-    explore(
-        port, host, browser=not no_browser, on_start=lambda where: typer.echo(said.format(where))
-    )
+    def tell(address: str) -> None:
+        typer.echo(f"The explorer is at {address} (Ctrl+C ends it).")
+
+    explore(port, host, browser=not no_browser, on_start=tell)
 
 
-COMMANDS = {
-    "fit": _fit.fit,
-    "predict": _answers.predict,
-    "evaluate": _answers.evaluate,
-    "info": _fit.info,
-    "neighbors": _answers.neighbors,
-    "curvature": _fit.curvature,
-    "compare": _experiments.compare_data,
-    "reproduce": _experiments.reproduce_tables,
-    "figures": _experiments.draw_figures,
-    "datasets": _experiments.datasets,
-    "explore": open_explorer,
-}
-for name, command in COMMANDS.items():
-    app.command(name)(command)
+# in the order of the help
+app.command("fit")(_fit.fit)
+app.command("predict")(_predict.predict)
+app.command("evaluate")(_predict.evaluate)
+app.command("info")(_fit.info)
+app.command("neighbors")(_predict.neighbors)
+app.command("curvature")(_fit.curvature)
+app.command("compare")(_experiments.compare_data)
+app.command("reproduce")(_experiments.reproduce_tables)
+app.command("figures")(_experiments.draw_figures)
+app.command("datasets")(_experiments.datasets)
+app.command("explore")(open_explorer)
 
-FAILED, MISUSED, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+INTERRUPTED = 130  # exit code, which some versions of Typer return themselves
 
 # Typer has its own copy of click or uses the installed one, depending on its version.
 UsageError: Any = typer.BadParameter.__bases__[0]
-
-# Errors from files and parameters, whose message is enough.
-EXPECTED = (CayleyKleinError, OSError, ValueError, MemoryError)
 
 
 def run_command_line(arguments: list[str]) -> int:
@@ -85,24 +77,24 @@ def run_command_line(arguments: list[str]) -> int:
             code = app(arguments, prog_name="cayleyklein", standalone_mode=False)
             sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED  # which some versions of Typer return
+        code = INTERRUPTED
     except UsageError as error:
         context = getattr(error, "ctx", None)
         where = context.command_path if context is not None else "cayleyklein"
         complain(f"{error.format_message()}\nTry: {where} --help")
-        return MISUSED
+        return 2
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    except Exception as error:  # noqa: BLE001 - the last one before the user
+        return 141  # as if SIGPIPE had ended it
+    except Exception as error:  # noqa: BLE001 - nobody else would catch it
         if debug:
             traceback.print_exc()
-        if isinstance(error, EXPECTED):
-            complain(sentence(error))
+        if isinstance(error, CayleyKleinError | OSError | ValueError | MemoryError):
+            complain(sentence(error))  # of a file or a parameter: the message is enough
         else:
             advice = "" if debug else " --debug shows where."
             complain(f"an unexpected {type(error).__name__}: {sentence(error)}{advice}")
-        return FAILED
+        return 1
     if code == INTERRUPTED:
         complain("interrupted.")
     return code if isinstance(code, int) else 0

@@ -24,7 +24,7 @@ class Console:
     reading: dict[str, Any] = field(default_factory=dict)  # how to read a table
 
     def result(self, values: dict[str, Any], text: str, *, styled: bool = False) -> None:
-        """Print the values as JSON, or the text; a styled text has terminal codes and is safe."""
+        """Print the values as JSON, or the text; a styled text keeps its terminal codes."""
         if self.json:
             print(json.dumps(values, ensure_ascii=False, default=plain_value))
         elif text:
@@ -56,7 +56,7 @@ class Console:
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[..., None]]:
         if self.quiet or not sys.stderr.isatty():
-            yield (lambda *_: None) if self.quiet else self.lines_of_progress(title)
+            yield self.lines_of_progress(title)
             return
         from rich.console import Console as Terminal
         from rich.progress import Progress
@@ -66,24 +66,26 @@ class Console:
             yield lambda done, total, *_: bar.update(task, completed=done, total=total)
 
     def lines_of_progress(self, title: str) -> Callable[..., None]:
-        """Return a function that says now and then how far the work is, and how long it takes."""
-        start, due = time.monotonic(), FIRST_LINE
-        before: int | None = None
+        """Return a function that prints from time to time how far the work is, unless quiet."""
+        start = time.monotonic()
+        due = 5.0  # seconds before the first line
+        before: int | None = None  # what an earlier run has finished
 
         def show(done: int, total: int | None, *_: Any) -> None:
             nonlocal due, before
             passed = time.monotonic() - start
-            before = done if before is None else before  # what an earlier run has finished
-            if total and passed >= due and total / FIRST_SHARE <= done - before < total - before:
-                due, left = passed + NEXT_LINE, passed * (total - done) / (done - before)
+            if before is None:
+                before = done
+            # after a twentieth of the work its length can be told
+            if total and passed >= due and total / 20 <= done - before < total - before:
+                due = passed + 30.0
+                left = passed * (total - done) / (done - before)
                 about = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
                 self.say(f"{title}: {done:,} of {total:,}, about {about} left")
 
         return show
 
 
-FIRST_LINE, NEXT_LINE = 5.0, 30.0  # seconds before the first line of progress, and between lines
-FIRST_SHARE = 20  # times the work that is done when the first line says how long the rest will take
 CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
 
 
@@ -107,21 +109,34 @@ def columns_of_text(rows: Any, **columns: Any) -> str:
     return str(frame.to_string(index=False, float_format="{:.3f}".format))
 
 
-TABLE_HELP = (
-    "CSV, TSV, JSON (lines or a list), Excel or Parquet, with names of columns; - is standard "
-    "input. Text may be packed (gz, bz2, xz, zip)."
-)
-TASK_HELP = "What to predict: a class or a number; by default by the values of the target."
-TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
+TableArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV, JSON (lines or a list), Excel or Parquet, with names of columns; - is "
+        "standard input. Text may be packed (gz, bz2, xz, zip).",
+    ),
+]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
-ROWS_HELP = "CSV, TSV, JSON lines (.jsonl), Excel (.xlsx) or Parquet."
 RowsOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="OUT", help=ROWS_HELP, show_default="print")
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="CSV, TSV, JSON lines (.jsonl), Excel (.xlsx) or Parquet.",
+        show_default="print",
+    ),
 ]
 DropOption = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
 ]
-TaskOption = Annotated[Literal["auto", "class", "number"], typer.Option(help=TASK_HELP)]
+TaskOption = Annotated[
+    Literal["auto", "class", "number"],
+    typer.Option(
+        help="What to predict: a class or a number; by default by the values of the target."
+    ),
+]
 SeedOption = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")]
 PictureOption = Annotated[Path | None, typer.Option(metavar="OUT", help="Draw: svg, png or pdf.")]
 
@@ -157,16 +172,22 @@ def save_figure(figure: Any, output: Path) -> None:
 
 
 def _option(name: str, kind: Any, default: Any, *flags: str, **about: Any) -> inspect.Parameter:
-    annotation, how = Annotated[kind, typer.Option(*flags, **about)], inspect.Parameter.KEYWORD_ONLY
+    annotation = Annotated[kind, typer.Option(*flags, **about)]
+    how = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, how, default=default, annotation=annotation)
 
 
 READING = [
     _option("encoding", str | None, None, help="Encoding, such as cp1252.", show_default="utf-8"),
-    _option("delimiter", str | None, None, help="Character between cells.",
-            show_default="by the first line"),
+    _option(
+        "delimiter",
+        str | None,
+        None,
+        help="Character between cells.",
+        show_default="by the first line",
+    ),
     _option("skip_rows", int, 0, help="Lines above the names of the columns.", min=0),
-]  # fmt: skip
+]
 COMMON = [
     _option("quiet", bool, False, "-q", "--quiet", help="Print only results and errors."),
     _option("verbose", bool, False, "-v", "--verbose", help="Print more remarks."),
@@ -178,7 +199,7 @@ COMMON = [
 def with_console(
     *examples: str, reads: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add examples and the options of a Console to a command, and of reading if it `reads`."""
+    """Add examples and the common options to a command, and those of reading if it `reads`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(command, eval_str=True)

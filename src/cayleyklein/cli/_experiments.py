@@ -12,17 +12,10 @@ from cayleyklein.cli import _console
 if TYPE_CHECKING:
     from cayleyklein.experiments.page import ReportTable
 
-JOBS_HELP = "Processes; -1 for one a core."
-Processes = Annotated[int, Option("-j", "--jobs", help=JOBS_HELP, callback=_console.not_zero)]
-DATA_HELP = (
-    "Names from `cayleyklein datasets`, or files: CSV, TSV, JSON, Excel or Parquet, with names of "
-    "columns."
-)
-VOTES_HELP = "Neighbours that vote, with equal weights."
-STAR_LEGEND = (
-    "* better than standardised k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
-    "Bengio) and for the number of methods (Holm)."
-)
+Processes = Annotated[
+    int,
+    Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=_console.not_zero),
+]
 
 
 @_console.with_console(
@@ -35,14 +28,26 @@ def compare_data(
     console: _console.Console,
     data: Annotated[
         list[str] | None,
-        Argument(metavar="DATA", show_default="wine balance vowel", help=DATA_HELP),
+        Argument(
+            metavar="DATA",
+            show_default="wine balance vowel",
+            help="Names from `cayleyklein datasets`, or files: CSV, TSV, JSON, Excel or Parquet, "
+            "with names of columns.",
+        ),
     ] = None,
     target: Annotated[
         str | None, Option("-t", "--target", metavar="COLUMN", help="What to predict, in files.")
     ] = None,
-    task: _console.TaskOption = "auto", drop: _console.DropOption = None,
+    task: _console.TaskOption = "auto",
+    drop: _console.DropOption = None,
     neighbors: Annotated[
-        int | None, Option("-k", "--neighbors", help=VOTES_HELP, show_default="the method's")
+        int | None,
+        Option(
+            "-k",
+            "--neighbors",
+            help="Neighbours that vote, with equal weights.",
+            show_default="the method's",
+        ),
     ] = None,
     splits: Annotated[int, Option(help="Splits; more show smaller differences.")] = 5,
     test_size: Annotated[float, Option(help="Share of the rows that are tested.")] = 0.2,
@@ -51,7 +56,7 @@ def compare_data(
         Path, Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),
     report: Annotated[bool, Option(help="Whether to write the report.")] = True,
-) -> None:  # fmt: skip
+) -> None:
     """Compare our default with other methods, on bundled data or on your own tables.
 
     Methods: kernel machines (the default of `fit`), neighbours, each geometry, k-NN on standardised
@@ -76,10 +81,22 @@ def compare_data(
     chosen: dict[str, Any] = {"data": data} if data else {}
     with console.progress("comparing") as show:
         found = experiments.compare(
-            **chosen, **console.reading, target=target, task=task, drop=drop or [],
-            n_neighbors=neighbors, n_splits=splits, test_size=test_size, n_jobs=jobs, progress=show,
-        )  # fmt: skip
-    path, end = None, f"{STAR_LEGEND}\n"
+            **chosen,
+            **console.reading,
+            target=target,
+            task=task,
+            drop=drop or [],
+            n_neighbors=neighbors,
+            n_splits=splits,
+            test_size=test_size,
+            n_jobs=jobs,
+            progress=show,
+        )
+    path = None
+    end = (
+        "* better than standardised k-NN at 5 %, corrected for overlapping training sets (Nadeau "
+        "and Bengio) and for the number of methods (Holm).\n"
+    )
     if report:
         console.say("drawing the report")
         path = str(found.write_report(output).resolve())
@@ -89,13 +106,6 @@ def compare_data(
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 
-WANTED_HELP = (
-    "exp: elliptic, hyperbolic and flat at k = 1, 3, 5, 11; targets: the same with k target "
-    "neighbours and votes of 3; mixed: these and the mixed metric at k = 3, and sonar."
-)
-Wanted = Literal["exp", "targets", "mixed", "all"]
-
-
 @_console.with_console("reproduce", "reproduce --full -o paper")
 def reproduce_tables(
     console: _console.Console,
@@ -103,7 +113,14 @@ def reproduce_tables(
         list[str] | None,
         Argument(metavar="[DATA]...", help="Data sets of the paper; all of them by default."),
     ] = None,
-    table: Annotated[Wanted, Option(help=WANTED_HELP)] = "all",
+    table: Annotated[
+        Literal["exp", "targets", "mixed", "all"],
+        Option(
+            help="exp: elliptic, hyperbolic and flat at k = 1, 3, 5, 11; targets: the same with k "
+            "target neighbours and votes of 3; mixed: these and the mixed metric at k = 3, and "
+            "sonar."
+        ),
+    ] = "all",
     full: Annotated[bool, Option("--full", help="The paper's protocol.")] = False,
     output: Annotated[
         Path, Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
@@ -200,22 +217,29 @@ def datasets(console: _console.Console) -> None:
     """
     from cayleyklein.experiments import problems
 
-    keys, every = ["name", "rows", "columns", "classes", "source"], problems.PROBLEMS
-    sizes = [
-        (p.name, *p.X.shape, len(p.classes), p.source) for p in map(problems.load_problem, every)
-    ]
-    found = [dict(zip(keys, values, strict=True)) for values in sizes]
-    table = _console.columns_of_text(found, columns=keys[:4])
+    found = []
+    for name in problems.PROBLEMS:
+        problem = problems.load_problem(name)
+        n_rows, n_columns = problem.X.shape
+        found.append(
+            {
+                "name": problem.name,
+                "rows": n_rows,
+                "columns": n_columns,
+                "classes": len(problem.classes),
+                "source": problem.source,
+            }
+        )
+    table = _console.columns_of_text(found, columns=["name", "rows", "columns", "classes"])
     sources = "\n".join(f"{entry['name']}: {entry['source']}" for entry in found)
     console.result({"datasets": found}, f"{table}\n\n{sources}")
 
 
-FILE_WIDTH = 300  # characters of a line where the output is not a terminal: nothing wraps
-ONLY_IN_REPORT = ("over flat LMNN [95 %]",)  # columns that a narrow terminal has no space for
-
-
 def tables_text(tables: "Sequence[ReportTable]", end: str) -> str:
-    parts = [f"{table_text(t)}\n{_console.printable(chr(10).join(t.notes))}\n" for t in tables]
+    parts = []
+    for table in tables:
+        notes = _console.printable("\n".join(table.notes))
+        parts.append(f"{table_text(table)}\n{notes}\n")
     return "\n".join([*parts, _console.printable(end)])
 
 
@@ -225,16 +249,20 @@ def table_text(table: "ReportTable") -> str:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    terminal = Terminal(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH)
+    width = None if sys.stdout.isatty() else 300  # in a file nothing wraps
+    terminal = Terminal(highlight=False, width=width)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    shown = [i for i, name in enumerate(table.columns) if name not in ONLY_IN_REPORT]
+    # the report has one more column, for which a terminal is too narrow
+    shown = [i for i, name in enumerate(table.columns) if name != "over flat LMNN [95 %]"]
     for i in shown:
         side: Any = "left" if i < table.n_labels else "right"
         grid.add_column(Text(table.columns[i]), justify=side, no_wrap=i == table.n_labels)
 
     def cell(row: Sequence[str], i: int) -> Text:
         plain = row[i].strip("*")
-        star = " *" if plain != row[i] and i >= table.n_labels else ""  # a bold name has none
+        star = (
+            " *" if plain != row[i] and i >= table.n_labels else ""
+        )  # names of methods get no star
         return Text(_console.printable(plain) + star, "bold" if plain != row[i] else "")
 
     for row in table.rows:

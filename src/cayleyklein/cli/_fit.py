@@ -11,16 +11,6 @@ from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, counted, not_zero, with_console
 from cayleyklein.exceptions import InvalidInputError
 
-MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
-LISTED_CLASSES = 20  # classes that `info` lists
-SMALL_CLASS = 4  # rows of a class below which `fit` notes it
-MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
-VOTERS_HELP = "Neighbours that vote (--model neighbors); chosen by default."
-MODEL_HELP = "What predicts; auto is kernel up to 100,000 rows."
-KINDS_HELP = (
-    "number, category, date, text, a date format (day=date:%d/%m/%Y), or an order "
-    "(size=order:small<large). May be repeated."
-)
 GeometryChoice = Literal["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
 
 
@@ -31,18 +21,36 @@ GeometryChoice = Literal["auto", "product", "flat", "elliptic", "hyperbolic", "l
     reads=True,
 )
 def fit(
-    console: Console, table: _console.TableArgument,
+    console: Console,
+    table: _console.TableArgument,
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="What to predict.")],
     output: Annotated[Path, Option("-o", "--output", metavar="MODEL", help="The file to write.")],
     task: _console.TaskOption = "auto",
-    model: Annotated[Literal["auto", "neighbors", "kernel"], Option(help=MODEL_HELP)] = "auto",
+    model: Annotated[
+        Literal["auto", "neighbors", "kernel"],
+        Option(help="What predicts; auto is kernel up to 100,000 rows."),
+    ] = "auto",
     geometry: Annotated[
         GeometryChoice, Option("-g", "--geometry", help="Geometry of the metric.")
     ] = "auto",
-    neighbors: Annotated[int | None, Option("-k", "--neighbors", min=1, help=VOTERS_HELP)] = None,
+    neighbors: Annotated[
+        int | None,
+        Option(
+            "-k",
+            "--neighbors",
+            min=1,
+            help="Neighbours that vote (--model neighbors); chosen by default.",
+        ),
+    ] = None,
     drop: _console.DropOption = None,
     kinds: Annotated[
-        list[str] | None, Option("--as", metavar="COLUMN=KIND", help=KINDS_HELP)
+        list[str] | None,
+        Option(
+            "--as",
+            metavar="COLUMN=KIND",
+            help="number, category, date, text, a date format (day=date:%d/%m/%Y), or an order "
+            "(size=order:small<large). May be repeated.",
+        ),
     ] = None,
     subsample: Annotated[
         int | None, Option(min=2, help="Rows to learn from.", show_default="as many as help")
@@ -51,7 +59,7 @@ def fit(
     jobs: Annotated[
         int | None, Option("-j", "--jobs", help="Threads; -1 for all cores.", callback=not_zero)
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Learn to predict a column of a table from the others, and save the model.
 
     The target is a class or a number (--task). Columns may hold numbers with thousands separators
@@ -72,7 +80,8 @@ def fit(
     by_column = [text.rsplit("=", maxsplit=1) for text in kinds or ()]
     rows = pd.concat(list(console.pieces(table)))
     predicted = targets.TargetColumn.find(rows, target, task)
-    what, (rows, answers, n_without) = predicted.task, predicted.split(rows)
+    what = predicted.task
+    rows, answers, n_without = predicted.split(rows)
     console.left_out(n_without, f"without a {what} in {target!r}")
     if predicted.cells.guess:
         console.note(f"{target}: {predicted.cells.guess}")
@@ -85,24 +94,32 @@ def fit(
     with console.progress("learning") as show:
         kind: Any = tables.TableClassifier if what == "class" else tables.TableRegressor
         fitted = kind(
-            neighbors or "auto", model=model, geometry=geometry,
-            subsample=subsample or "auto", kinds=dict(by_column), drop=drop or [],
-            random_state=seed, n_jobs=jobs,
+            neighbors or "auto",
+            model=model,
+            geometry=geometry,
+            subsample=subsample or "auto",
+            kinds=dict(by_column),
+            drop=drop or [],
+            random_state=seed,
+            n_jobs=jobs,
             callback=lambda progress: show(progress.iteration, None),
-        )  # fmt: skip
-        with warnings.catch_warnings():  # the report on the columns has them
+        )
+        with warnings.catch_warnings():  # the report lists the columns
             warnings.filterwarnings("ignore", message="Column ['\"]|Classes \\[")
             fitted.fit(rows, answers)
-    del rows, answers  # the model has its own, and saving needs memory
-    fitted.target_, fitted.target_cells_ = target, predicted.cells
+    del rows, answers  # frees memory: the model has its own copy
+    fitted.target_ = target
+    fitted.target_cells_ = predicted.cells
     tables.save_model(fitted, output)
     report(console, fitted, output)
 
 
 def report(console: Console, model: Any, output: Path) -> None:
-    columns, learned, n_rows = model.encoder_.columns_, model.learned_, len(model.row_numbers_)
+    columns = model.encoder_.columns_
+    learned = model.learned_
+    n_rows = len(model.row_numbers_)
     n_plain = sum(column.is_plain for column in columns)
-    brief = n_plain > MOST_PLAIN and not console.verbose
+    brief = n_plain > 30 and not console.verbose
     noted = [column for column in columns if column.kind == "unused" or column.cells.guess]
     for column in columns:
         if column in noted:
@@ -117,9 +134,9 @@ def report(console: Console, model: Any, output: Path) -> None:
         some = f"{learned['n_rows']:,} rows drawn at random"
         console.note(f"the metric was learned from {some} (--subsample)")
     console.detail(learned["selection"])
-    few = sum(n < SMALL_CLASS for n in Counter(model.targets_.tolist()).values())
+    few = sum(n < 4 for n in Counter(model.targets_.tolist()).values())
     if few and model.task == "class":
-        some = f"{few:,} of {len(model.classes_):,} classes have fewer than {SMALL_CLASS} rows"
+        some = f"{few:,} of {len(model.classes_):,} classes have fewer than 4 rows"
         console.note(f"{some}, which teach a metric little")
     plain = f" ({plain_text(model)})" if plain_text(model) else ""
     what = f"{len(model.classes_)} classes" if model.task == "class" else "numbers"
@@ -155,10 +172,13 @@ def target_text(values: dict[str, Any]) -> str:
         low, middle, high = (f"{value:.6g}" for value in values["numbers"].values())
         return f"{values['target'] or 'numbers'}: {low} to {high}, median {middle}"
     counts = values["classes"]
-    many = len(counts) > LISTED_CLASSES
-    shown = Counter(counts).most_common(LISTED_CLASSES) if many else counts.items()
+    n_listed = 20
+    shown: Any = counts.items()
+    more = ""
+    if len(counts) > n_listed:
+        shown = Counter(counts).most_common(n_listed)
+        more = f" and {len(counts) - n_listed} others"
     listed = ", ".join(f"{name} ({count:,})" for name, count in shown)
-    more = f" and {len(counts) - len(shown)} others" if many else ""
     return f"{values['target'] or 'classes'}: {listed}{more}"
 
 
@@ -167,14 +187,13 @@ def metric_text(model: Any) -> str:
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
-PLAIN_CHOICES = {  # that held-out rows can prefer to a learned metric
-    "standardised k-NN": "plain k-NN on standardised columns",
-    "unscaled k-NN": "plain k-NN on the columns as they are",
-}
-
-
 def plain_text(model: Any) -> str:
-    plain = PLAIN_CHOICES.get(model.learned_.get("chosen", ""))
+    """Say which plain neighbours held-out rows preferred to a learned metric, if they did."""
+    names = {
+        "standardised k-NN": "plain k-NN on standardised columns",
+        "unscaled k-NN": "plain k-NN on the columns as they are",
+    }
+    plain = names.get(model.learned_.get("chosen", ""))
     return f"{plain} was as good as what was learned" if plain else ""
 
 
@@ -184,11 +203,15 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     from cayleyklein.tables import load_model
 
     fitted = load_model(model)
-    learned, columns, values = fitted.learned_, fitted.encoder_.columns_, facts_of(fitted, model)
+    learned = fitted.learned_
+    columns = fitted.encoder_.columns_
+    values = facts_of(fitted, model)
     weights = values["feature_weights"]
-    largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
-    more = ", …" if len(weights) > MOST_WEIGHTS else ""
-    by, machine = counted(values["rows"], "row"), fitted.estimator_
+    n_listed = 8
+    largest = [f"{name} {share:.2f}" for name, share in weights.items()][:n_listed]
+    more = ", …" if len(weights) > n_listed else ""
+    by = counted(values["rows"], "row")
+    machine = fitted.estimator_
     if fitted.is_kernel:
         parts = (f"{name} {weight:.2f}" for name, weight in machine.part_weights_.items())
         by = f"kernel machines and votes of {by}: {', '.join(parts)}"
@@ -206,7 +229,8 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     ]
     lines = [f"{title:14}{text}" for title, text in facts]
     lines += [f"  {column}" for column in columns]
-    lines += ["", learned["selection"]] if learned["selection"] else []
+    if learned["selection"]:
+        lines += ["", learned["selection"]]
     console.result(values, "\n".join(lines))
 
 
@@ -216,7 +240,8 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     reads=True,
 )
 def curvature(
-    console: Console, table: _console.TableArgument,
+    console: Console,
+    table: _console.TableArgument,
     target: Annotated[str, Option("-t", "--target", metavar="COLUMN", help="Labels or numbers.")],
     task: _console.TaskOption = "auto",
     shape: Annotated[
@@ -224,9 +249,10 @@ def curvature(
         Option(help="Columns: as they fit best, equally wide, or with scales found for every K."),
     ] = "auto",
     rows: Annotated[int, Option(min=2, help="Most rows, drawn at random.")] = 1000,
-    drop: _console.DropOption = None, picture: _console.PictureOption = None,
+    drop: _console.DropOption = None,
+    picture: _console.PictureOption = None,
     seed: _console.SeedOption = 0,
-) -> None:  # fmt: skip
+) -> None:
     """Say whether the rows of a table are curved, as the target sees them.
 
     Curved means that no flat model predicts the target as well. Columns are encoded as by `fit`,
@@ -247,11 +273,20 @@ def curvature(
     X = X[:, X.any(axis=0)]
     found = estimate_curvature(X, y, shape=shape, max_samples=rows, random_state=seed)
     if picture is not None:
+        from cayleyklein._validation import require
         from cayleyklein.plotting import CurvatureDisplay
 
-        _console.save_figure(CurvatureDisplay.from_estimate(found).plot().figure_, picture)
-    values: dict[str, Any] = {"verdict": found.verdict, "sentence": found.sentence}
-    values |= {"geometry": found.geometry, "rival": found.rival}
+        figure = require("matplotlib.figure", "plot").Figure(
+            figsize=(4.8, 4.8), layout="constrained"
+        )
+        CurvatureDisplay.from_estimate(found).plot(figure.add_subplot())
+        _console.save_figure(figure, picture)
+    values: dict[str, Any] = {
+        "verdict": found.verdict,
+        "sentence": found.sentence,
+        "geometry": found.geometry,
+        "rival": found.rival,
+    }
     lines = [found.sentence]
     for name, margin in found.margins._asdict().items():
         values[f"margin_{name}"] = margin._asdict()
@@ -262,10 +297,14 @@ def curvature(
         ("curvature", found.curvature, found.interval),
         ("bend", found.bend, found.bend_interval),
     ):
-        known = [None if no else end for end, no in zip(ends, found.open_ends, strict=True)]
-        values |= {name: value, f"{name}_interval": known}
-        said = ["no end" if end is None else f"{end:.3g}" for end in known]
-        reach = f"95 % interval from {said[0]} to {said[1]}, if the model holds"
+        known: list[float | None] = []
+        texts = []
+        for end, is_open in zip(ends, found.open_ends, strict=True):
+            known.append(None if is_open else end)
+            texts.append("no end" if is_open else f"{end:.3g}")
+        values[name] = value
+        values[f"{name}_interval"] = known
+        reach = f"95 % interval from {texts[0]} to {texts[1]}, if the model holds"
         lines.append(f"{name:10} {value:.3g}, {reach}")
     about = f"{counted(found.n_rows, 'row')}, {counted(X.shape[1], 'standardised column')}"
     lines.append(f"{'from':10} {about}, {found.kind} in {target!r}")

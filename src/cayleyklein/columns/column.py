@@ -24,7 +24,7 @@ class Column:
     cells : CellFormat
         How its cells are written.
     fill : float, str or None
-        The median, or the most frequent category, which a missing one becomes.
+        Value of missing cells: the median, or the most frequent category.
     categories, rare : tuple of str
         Categories with their own number, or in their order, and rare ones that share one.
     levels : tuple of tuples of float
@@ -64,7 +64,7 @@ class Column:
 
     @property
     def feature_names(self) -> list[str]:
-        """The names of the numbers that it becomes."""
+        """Names of the encoded columns."""
         if self.levels:
             n = len(self.levels[0])
             return [f"{self.name}[{i}]" for i in range(n)] if n > 1 else [self.name]
@@ -102,7 +102,7 @@ class Column:
         return np.where(is_rare, len(self.categories), places)
 
     def is_missing(self, values: Any) -> Bools:
-        """Say which cells of a later table are missing."""
+        """Return which cells of a later table are missing."""
         if self.kind in ("number", "date"):
             return np.isnan(self.cells.floats(values))
         return np.asarray(self._words(values).isna())
@@ -116,7 +116,7 @@ class Column:
 
     @property
     def filling(self) -> str:
-        """What a missing cell becomes, in words; empty for text and columns that are not used."""
+        """Value of missing cells, in words; empty for text and columns that are not used."""
         if self.kind == "category":
             return f"the most frequent, {self.fill}"
         if self.kind == "ordered":

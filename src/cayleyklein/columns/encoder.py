@@ -30,19 +30,20 @@ ORDER = {"number": 0, "date": 0, "ordered": 0, "category": 1, "text": 2}  # in a
 class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     r"""Turn a table into rows of numbers.
 
-    Numbers keep their values, dates become days since 1970, and ordered categories their
-    positions; missing ones become what the other columns let expect, and where a gap tells
-    something about the target, it is a number, too. Up to eight other categories (four for
-    neighbours) are one-hot encoded. Of more, each becomes its mean target if `fit` is given targets
-    and that is fewer numbers; else the rare ones share one. A missing one becomes the most
-    frequent. Long text becomes its leading components (skrub's ``StringEncoder``). Constants, empty
-    columns, copies and identifiers are left out. All columns of an array of numbers are numbers.
-    Cells that are not numbers among numbers, and what can be read in two ways, are warned of.
+    Numbers keep their values, dates become days since 1970, and ordered categories their positions;
+    missing ones are imputed by their conditional mean, and gaps that carry information about the
+    target are flagged in a column of their own. Up to eight other categories (four for neighbours)
+    are one-hot encoded. Of more, each is encoded by its mean target if `fit` gets targets and that
+    takes fewer columns; otherwise rare categories share a column. A missing category becomes the
+    most frequent one. Long text becomes its leading components (skrub's ``StringEncoder``).
+    Constants, empty columns, copies and identifiers are left out. All columns of an array of
+    numbers are numbers. Cells that are no numbers in a column of numbers, and columns that can be
+    read in two ways, give warnings.
 
     Parameters
     ----------
     max_categories : int, default=20
-        Most numbers that a column of categories becomes.
+        Maximum number of encoded columns for one column of categories.
     kinds : mapping of str to str, optional
         Kinds of columns where the guess is wrong: "number", "category", "text", "date", a date with
         its format, such as "date:%d/%m/%Y", or an order, such as "order:low<middle<high".
@@ -56,8 +57,9 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     gaps_ : object
         How missing numbers are filled.
     n_features_in_, n_features_out_ : int
-    feature_names_in_ : ndarray of str
-        Only where the columns of X have names.
+        Numbers of columns of X and of encoded columns.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Examples
     --------
@@ -77,6 +79,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     >>> other = table.assign(price=["$1", "unknown", None], colour=["green", "red", "red"])
     >>> encoder.missing(other), encoder.unseen(other)
     ({'price': 2}, {'colour': 1})
+    >>> [column.name for column in encoder.used_columns], encoder.is_missing(other).tolist()
+    (['price', 'colour'], [[False, False], [True, False], [True, False]])
+    >>> encoder.by_column(np.array([0.5, 0.2, 0.3]))
+    (array(['price', 'colour'], dtype=object), array([0.5, 0.5]))
     >>> encoder.transform(table.assign(price="cheap"))
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: Column 'price' should hold a number, but row 1 has
@@ -99,6 +105,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : pandas or polars DataFrame, or array-like
+            Table. All columns of an array of numbers are numbers.
         y : array-like of shape (n,), optional
             Classes, or floats for numbers: the targets that many categories are encoded by.
         sample_weight : array-like of shape (n,), optional
@@ -108,10 +115,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
-        """Fit, and return the encoded rows; categories by the mean targets of other rows.
+        """Fit, and return the encoded rows, with mean targets of other rows.
 
-        Those of a fold of five come from the other four, so that a row does not tell its own
-        target. `transform` takes the means of all rows.
+        Mean targets in each of five folds come from the other four, so that a row does not reveal
+        its own target. `transform` takes the means of all rows.
         """
         return self._fit_rows(X, y, sample_weight)[0]
 
@@ -121,10 +128,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         parts = self._numbers(table)
         rows = np.hstack(parts)
         self.gaps_ = Gaps.of(rows, weights, targets)
-        if targets is None or not any(column.levels for column in self._used()):
+        if targets is None or not any(column.levels for column in self.used_columns):
             return self.gaps_.fill(rows), None
         folds = means.folds_of(table, targets, weights)
-        for at, column in enumerate(self._used()):
+        for at, column in enumerate(self.used_columns):
             if column.levels:
                 codes, n_levels = column._places(table[column.name]), len(column.categories)
                 parts[at] = means.means_of_others(codes, targets, weights, n_levels, folds)
@@ -172,20 +179,23 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         return self.gaps_.fill(np.hstack(self._numbers(table)))
 
     def _numbers(self, table: Any) -> list[Floats]:
-        return [column.encode(table[column.name]) for column in self._used()]
+        return [column.encode(table[column.name]) for column in self.used_columns]
 
     def get_feature_names_out(self, input_features: Any = None) -> Texts:
-        """Name the numbers of a row; `input_features`, if given, must be those of the fit."""
+        """Return the names of the encoded columns.
+
+        `input_features`, if given, must be those of the fit.
+        """
         check_is_fitted(self, "columns_")
         with naming("input_features"):
             _check_feature_names_in(self, input_features)
-        names = [name for column in self._used() for name in column.feature_names]
+        names = [name for column in self.used_columns for name in column.feature_names]
         names += [f"{names[at]} missing" for at in self.gaps_.telling]
         return np.array(names, dtype=object)
 
-    def _by_column(self, values: Floats) -> tuple[Texts, Floats]:
+    def by_column(self, values: Floats) -> tuple[Texts, Floats]:
         """Add up values, one for each number of an encoded row, by the columns that are used."""
-        used = self._used()
+        used = self.used_columns
         starts = np.cumsum([0, *(len(column.feature_names) for column in used)])[:-1]
         names = np.array([column.name for column in used], dtype=object)
         return names, np.add.reduceat(self.gaps_.add_up(values), starts, axis=-1)
@@ -209,7 +219,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
                 text = f"X {has} feature names, but {said} was fitted {fitted} feature names"
                 warnings.warn(text, stacklevel=3)
             table = table.set_axis([column.name for column in self.columns_], axis=1)
-        missing = [repr(column.name) for column in self._used() if column.name not in table]
+        missing = [repr(column.name) for column in self.used_columns if column.name not in table]
         if missing:
             lacks = f"{len(missing)} column{'s' * (len(missing) > 1)}: {', '.join(missing)}"
             raise InvalidInputError(f"The table lacks {lacks}.")
@@ -218,20 +228,26 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     def unseen(self, X: Any) -> dict[str, int]:
         """Count the rows whose category is unknown, encoded as zeros or a median, by column."""
         table = self._table(X)
-        named = [column for column in self._used() if column.kind in ("category", "ordered")]
+        named = [column for column in self.used_columns if column.kind in ("category", "ordered")]
         counts = {c.name: int((c._places(table[c.name]) < 0).sum()) for c in named}
         return {name: count for name, count in counts.items() if count}
 
     def missing(self, X: Any) -> dict[str, int]:
         """Count the rows whose cell is missing, by column."""
-        counts = self._is_missing(self._table(X)).sum(axis=0).tolist()
-        names = (column.name for column in self._used())
+        counts = self.is_missing(X).sum(axis=0).tolist()
+        names = (column.name for column in self.used_columns)
         return {name: count for name, count in zip(names, counts, strict=True) if count}
 
-    def _is_missing(self, table: Any) -> Bools:
-        return np.column_stack([column.is_missing(table[column.name]) for column in self._used()])
+    def is_missing(self, X: Any) -> Bools:
+        """Return whether each cell (n, `used_columns`) of a table is missing."""
+        table = self._table(X)
+        return np.column_stack(
+            [column.is_missing(table[column.name]) for column in self.used_columns]
+        )
 
-    def _used(self) -> list[Column]:
+    @property
+    def used_columns(self) -> list[Column]:
+        """The columns that are encoded, in the order of their numbers in a row."""
         used = [column for column in self.columns_ if column.kind != "unused"]
         return sorted(used, key=lambda column: ORDER[column.kind])
 

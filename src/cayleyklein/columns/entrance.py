@@ -32,7 +32,7 @@ class TableInput(TakesTables):
     def _by_column(self, values: Floats) -> tuple[AnyArray, Floats]:
         """Add up values (…, d), one for each number of a row, by columns of X; with their names."""
         if isinstance(self.encoder_, TableEncoder):
-            return self.encoder_._by_column(values)
+            return self.encoder_.by_column(values)
         if isinstance(self.encoder_, gaps.Gaps):
             values = self.encoder_.add_up(values)
         names = getattr(self, "feature_names_in_", None)
@@ -40,13 +40,22 @@ class TableInput(TakesTables):
             names = np.array([f"x{j}" for j in range(values.shape[-1])])
         return names, values
 
-    def _column_shares(self, values: Floats) -> Floats:
-        """Add up values (d,) by columns of X; 0 for columns that are not used."""
-        names, found = self._by_column(values)
-        if not isinstance(self.encoder_, TableEncoder):
-            return found
-        shares = dict(zip(names, found, strict=True))
-        return np.array([shares.get(column.name, 0.0) for column in self.encoder_.columns_])
+
+def column_shares(estimator: Any, values: Floats) -> Floats:
+    """Add up values (d,), one for each number of a row, by columns of X; 0 for unused columns."""
+    if not isinstance(estimator, TableInput):
+        return values
+    names, found = estimator._by_column(values)
+    if not isinstance(estimator.encoder_, TableEncoder):
+        return found
+    shares = dict(zip(names, found, strict=True))
+    return np.array([shares.get(column.name, 0.0) for column in estimator.encoder_.columns_])
+
+
+def wrap(estimator: TableInput, name: str, encoder: TableEncoder | None = None) -> None:
+    """Let messages call an estimator by the name of its wrapper, and encode every X as given."""
+    estimator._said = name
+    estimator._encoding = encoder
 
 
 def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) -> tuple[Any, Any]:
@@ -100,7 +109,7 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     """Return rows of a fitted estimator: checked, encoded and without gaps."""
     encoder = getattr(estimator, "encoder_", None)
     if isinstance(encoder, TableEncoder):
-        return encoder._encoded(encoder._table(X, estimator._said or type(estimator).__name__))
+        return encoder._encoded(query_table(estimator, X))
     takes = isinstance(estimator, TableInput)
     finite = "allow-nan" if takes else True
     rows: Floats = check_data(estimator, X, order="C", reset=False, ensure_all_finite=finite)
@@ -116,6 +125,11 @@ def query_rows(estimator: Any, X: Any) -> Floats:
             )
         return gaps.Gaps.of(given.X, given.weights).fill(rows)
     return rows
+
+
+def query_table(estimator: Any, X: Any) -> Any:
+    """Return X as a table with the columns that the encoder of a fitted estimator uses."""
+    return estimator.encoder_._table(X, estimator._said or type(estimator).__name__)
 
 
 def holds_words(X: Any) -> bool:

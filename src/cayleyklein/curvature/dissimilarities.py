@@ -13,15 +13,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein._typing import Bools, Floats
-from cayleyklein.curvature import profiles
+from cayleyklein.curvature import limits, profiles
 from cayleyklein.curvature.verdicts import VERDICT_CURVED, VERDICT_NO_EVIDENCE, Margin, shown
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.manifold import CurvedMDS, scaling
 
-REACH = 4.0  # standard errors of K that the profile of a map's stress reaches on either side
-JUDGED = 100  # most rows of the maps that are compared: eleven are fitted twice
-HELD_OUT = 0.15  # share of the pairs that maps are judged on
-DIVISIONS = 2
 # Dimensions more than the curved map has, and powers. Distances along axes are those of a flat map
 # of roots in many dimensions; with few points the power 0.7 and three dimensions more do better.
 FLAT_MAPS = (
@@ -36,7 +32,9 @@ FLAT_MAPS = (
     (2, 0.85),
     (3, 0.7),
 )
-GAIN_OF_MAPS = 2.0  # standard errors of the gain in squared error
+# Standard errors of the gain in squared error that a curved map needs over every flat one; not
+# varied.
+GAIN_OF_MAPS = 2.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,8 @@ def profile_of(
         raise InvalidInputError(f"{few}; pass more, or a smaller n_components.")
     variance, inflation = stress.uncertainty()
     low, high = stress.bounds
-    reach = (high - low) * float(np.clip(REACH * np.sqrt(variance) / (high - low), 1e-6, 1.0))
+    # four standard errors of K to either side
+    reach = (high - low) * float(np.clip(4.0 * np.sqrt(variance) / (high - low), 1e-6, 1.0))
     K = float(np.clip(stress.K, low, high))
 
     def search(K: float, near: Floats | None) -> tuple[float, Floats]:
@@ -85,7 +84,7 @@ def profile_of(
 
 
 def fit_quietly(mds: CurvedMDS, D: Any) -> CurvedMDS:
-    """Fit without the warnings whose content the verdict says."""
+    """Fit without warnings; the verdict covers what they would say."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The curvature is undetermined")
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
@@ -96,22 +95,22 @@ def judge_maps(
     D: Floats, r: int, interval: tuple[float, float], rng: np.random.RandomState
 ) -> MapVerdict:
     """Compare maps of dissimilarities D (n, n), NaN where missing; `interval` is that of K."""
-    if len(D) > JUDGED:
-        some = np.sort(rng.choice(len(D), JUDGED, replace=False))
+    if len(D) > limits.JUDGED:
+        some = np.sort(rng.choice(len(D), limits.JUDGED, replace=False))
         D = D[np.ix_(some, some)]
     pairs = np.triu_indices(len(D), 1)
     gains: dict[str, list[Floats]] = {}
-    for _ in range(DIVISIONS):
+    for _ in range(2):  # divisions of the pairs into known ones and held-out ones
         held = np.zeros(D.shape, dtype=bool)
-        held[pairs] = rng.uniform(size=len(pairs[0])) < HELD_OUT
+        held[pairs] = rng.uniform(size=len(pairs[0])) < 0.15
         held = (held | held.T) & ~np.isnan(D)
         curved = errors_of(D, held, r, "learned", 1.0, rng)
         for name, n_components, power in flat_maps(r):
             errors = errors_of(D, held, n_components, 0.0, power, rng)
             gains.setdefault(name, []).append(np.where(held, errors - curved, 0.0))
-    margins = {
-        name: pairs_in_standard_errors(np.mean(found, axis=0)) for name, found in gains.items()
-    }
+    margins: dict[str, float] = {}
+    for name, found in gains.items():
+        margins[name] = pairs_in_standard_errors(np.mean(found, axis=0))
     rival = min(margins, key=margins.__getitem__)
     low, high = interval
     sign = 1 if low > 0 else -1 if high < 0 else 0
@@ -151,6 +150,7 @@ def pairs_in_standard_errors(gains: Floats) -> float:
     """Return the sum of a symmetric matrix of gains in standard errors; pairs of a row depend."""
     rows = gains.sum(axis=1)
     used = gains != 0
-    centred = np.where(used, gains - gains[used].mean() if used.any() else 0.0, 0.0)
+    mean = gains[used].mean() if used.any() else 0.0
+    centred = np.where(used, gains - mean, 0.0)
     variance = np.square(centred.sum(axis=1)).sum() - np.square(centred).sum() / 2
     return float(rows.sum() / 2 / np.sqrt(variance)) if variance > 0 else 0.0

@@ -13,30 +13,26 @@ from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import Bools, Floats
-from cayleyklein.curvature import dissimilarities, frames, profiles, verdicts
+from cayleyklein.curvature import dissimilarities, frames, limits, profiles, verdicts
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
-MOST_LABELS = 30
-SPARE_ROWS = 5  # rows needed beyond the number of parameters
-PROFILED = 300  # most rows of the profile over K: its time grows with their cube, times its points
-
 
 class CurvatureProfile(NamedTuple):
-    """Log likelihood and score at curvatures, all ndarrays of shape (m,); `score` may be NaN.
+    """Log likelihood and score at m curvatures.
 
     >>> CurvatureProfile([0.0, 1.0], [-3.0, -2.5], [0.7, 0.8]).curvature
     [0.0, 1.0]
     """
 
-    curvature: Floats
-    log_likelihood: Floats
-    score: Floats
+    curvature: Floats  #: Curvatures, shape (m,).
+    log_likelihood: Floats  #: Log likelihood at each, all other parameters at their best.
+    score: Floats  #: Score of each row predicted from the others, at each; may be NaN.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CurvatureEstimate(NotebookCard):
-    """What :func:`estimate_curvature` found.
+    """Result of :func:`estimate_curvature`.
 
     Parameters
     ----------
@@ -68,10 +64,11 @@ class CurvatureEstimate(NotebookCard):
     level : float
         Level of the intervals.
     open_ends : tuple of two bools
+        Whether the data leave the lower and the upper end of the interval open.
     kind : str
         "numbers", "labels" or "dissimilarities".
     n_rows : int
-        Rows that the verdict rests on.
+        Number of rows that the verdict rests on.
     metric : CurvedMetric or None
         The metric with this curvature; None for dissimilarities.
 
@@ -128,7 +125,7 @@ def estimate_curvature(
     max_samples: int = 1000,
     random_state: Any = None,
 ) -> CurvatureEstimate:
-    """Say whether rows are curved, as their targets see them, and estimate the curvature.
+    """Test whether rows are curved, judged by their targets, and estimate the curvature.
 
     Curved means that no flat model predicts the targets as well as a sphere or a hyperbolic space.
     Some twenty kinds of flat models are asked: smooth and rough ones, columns, other axes or
@@ -136,9 +133,10 @@ def estimate_curvature(
     marginal likelihood, and by errors and log densities of held-out rows. :doc:`/curvature` says
     how often that is right.
 
-    The interval of K is another thing. It assumes that targets are values of a Gaussian process
-    with covariance exp(-d_K(x, x')/ℓ), a linear trend and noise (labels: the signs of such values),
-    and says which K are then possible. :class:`cayleyklein.plotting.CurvatureDisplay` draws it.
+    The interval of K answers another question. It assumes that targets are values of a Gaussian
+    process with covariance exp(-d_K(x, x')/ℓ), a linear trend and noise (labels: the signs of such
+    values), and says which K are then possible. :class:`cayleyklein.plotting.CurvatureDisplay`
+    draws it.
 
     Parameters
     ----------
@@ -149,7 +147,8 @@ def estimate_curvature(
     level : float, default=0.95
         Confidence level of the interval.
     n_grid : int, default=15
-        Curvatures of the profile, at least 5; a few near the maximum and the ends are added.
+        Number of curvatures of the profile, at least 5; a few near the maximum and the ends are
+        added.
     shape : {"auto", "isotropic", "diagonal"}, metric or learner, default="auto"
         L of the metric, and so the unit of K. "auto" compares columns as they are given, columns
         of equal width and uncorrelated columns, and takes what fits the targets best in flat space.
@@ -164,10 +163,10 @@ def estimate_curvature(
     n_components : int, default=2
         Dimension of that map.
     max_samples : int, default=1000
-        Most rows to use. Of more, a sample with the same shares of classes, or of small and large
-        numbers, is drawn. The profile over K uses at most 300 of them.
+        Maximum number of rows to use. Larger tables are sampled, keeping the shares of the classes,
+        or of small and large numbers. The profile over K uses at most 300 of them.
     random_state : int, RandomState or None, default=None
-        Draws samples, folds, trees, halves of the rows and starts of maps.
+        Seed of the samples, folds, trees, halves of the rows and starts of maps.
 
     Examples
     --------
@@ -233,7 +232,8 @@ def judge_rows(
         z, scales = frame.z, frame.log_scales
         _check_spread(np.ptp(z, axis=0) > frames.LEAST_SPREAD, every=bool(scales.size))
         bounds = (profiles.LabelProcess if labels else profiles.NumberProcess).bounds
-        needed = len(bounds) + 3 + scales.shape[1] + SPARE_ROWS
+        # parameters: those searched, the mean, trend and noise, and scales; and a few rows to spare
+        needed = len(bounds) + 3 + scales.shape[1] + 5
         if len(z) < needed:
             few = f"X has {len(z)} rows, but at least {needed} are needed"
             raise InvalidInputError(f"{few} for as many parameters.")
@@ -252,14 +252,15 @@ def _read_targets(y: Any) -> tuple[bool, Floats]:
             raise InvalidInputError(f"y must have a number for each row; got shape {given.shape}.")
         return False, estimators.check_numbers(y)
     classes, codes = estimators.encode_classes(y)
-    if len(classes) > MOST_LABELS:
-        many = f"y has {len(classes)} classes, but expected at most {MOST_LABELS}"
+    most = 30
+    if len(classes) > most:
+        many = f"y has {len(classes)} classes, but expected at most {most}"
         raise InvalidInputError(f"{many}; if these are numbers, pass y.astype(float).")
     return True, codes.astype(float)
 
 
 def _in_order(rows: Floats, targets: Floats, labels: bool) -> tuple[Floats, Floats]:
-    """Sort rows by their values, and number classes as they come: names and order say nothing."""
+    """Sort rows by their values; number classes in that order, whatever their names."""
     order = np.lexsort((targets, *rows.T[::-1]))
     rows, targets = rows[order], targets[order]
     if labels:
@@ -295,8 +296,8 @@ def _profile_of_rows(
 ) -> tuple[CurvedMetric, dict[str, Any]]:
     """Return the metric of the best K, and the profile over K with its intervals."""
     z, targets = frame.z, frame.targets
-    if len(z) > PROFILED:
-        some = verdicts.stratified(_columns(targets, labels), labels, PROFILED, rng)
+    if len(z) > limits.PROFILED:
+        some = verdicts.stratified(_columns(targets, labels), labels, limits.PROFILED, rng)
         z, targets = z[some], targets[some]
     away = z - z.mean(axis=0)
     trend = slope * away @ away.T / np.square(away).sum(axis=1).mean()
@@ -328,7 +329,8 @@ def _summary(
     ends = [profile.crossing(limit, side) for side in (-1, 1)]
     (u, y), top = profile.curve(), profile.best()
     curve = CurvatureProfile(np.array([measured(at)[0] for at in u]), y, np.full(len(u), np.nan))
-    low, high = (end if u is None else u for u, end in zip(ends, (-np.inf, np.inf), strict=True))
+    low = -np.inf if ends[0] is None else ends[0]
+    high = np.inf if ends[1] is None else ends[1]
     # scales differ from K to K, so that the bend may have its ends anywhere in the interval
     inside = np.array([measured(at) for at in {*u, *ends} - {None} if low <= at <= high])
     (K_low, bend_low), (K_high, bend_high) = inside.min(axis=0), inside.max(axis=0)
@@ -358,7 +360,11 @@ def _of_map(
     square = float(np.square(stress.v).sum(axis=1).mean())
     with estimators.few_threads(len(stress.v), len(stress.v)):
         profile.explore(middle, ends, n_grid)
-        found = _summary(profile, level, lambda K, _: (K, K * square), (-np.inf, -np.inf))
+
+        def measure(K: float, v: Floats) -> tuple[float, float]:
+            return K, K * square
+
+        found = _summary(profile, level, measure, (-np.inf, -np.inf))
         D = np.where(stress.known + np.eye(len(stress.v)) > 0, stress.delta, np.nan)
         verdict = dissimilarities.judge_maps(D, r, found["interval"], rng)
     return CurvatureEstimate(

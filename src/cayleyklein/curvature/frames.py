@@ -9,16 +9,13 @@ from sklearn.model_selection import train_test_split
 from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
-from cayleyklein.curvature import profiles, rivals
+from cayleyklein.curvature import limits, profiles, rivals
 from cayleyklein.curvature.processes import START, Covariance, Family, Sample, exponential, gaussian
-from cayleyklein.curvature.verdicts import SCREENED, stratified
+from cayleyklein.curvature.verdicts import stratified
 from cayleyklein.metrics import CurvedMetric
 
 LEAST_SPREAD = 1e-140  # of a column: squares of smaller numbers underflow
 LEAST_LENGTH = 1e-6  # of an axis of a learned L, relative to the longest, that counts
-LEAST_IMPROVEMENT = (
-    3.0  # nats by which other units of the columns must be better than the given ones
-)
 
 
 class Frame(NamedTuple):
@@ -42,8 +39,8 @@ class Frame(NamedTuple):
 def about_ball(frame: Frame) -> Frame:
     """Return the frame with μ at the centre of the smallest ball around the rows.
 
-    There hyperbolic space has room for the strongest curvature: rows close to its end would be
-    beyond it if it were about their mean. A μ that is given stays.
+    That leaves room for the strongest hyperbolic curvature; about their mean, the farthest rows
+    would be outside the domain sooner. A given μ is kept.
     """
     if not np.array_equal(frame.center, frame.rows.mean(axis=0)):
         return frame
@@ -56,7 +53,8 @@ def find(
     rows: Floats, targets: Floats, Y: Floats, labels: bool, shape: Any, rng: np.random.RandomState
 ) -> Frame:
     """Return the frame that a `shape` asks for; Y (n, t) are the targets as columns."""
-    center, known = rows.mean(axis=0), np.empty((1, 0))
+    center = rows.mean(axis=0)
+    known = np.empty((1, 0))
     expected = (
         f"'auto', 'isotropic', 'diagonal', a CurvedMetric of {rows.shape[1]} columns, "
         "or a learner of one"
@@ -93,7 +91,8 @@ def standardising(rows: Floats) -> Floats:
 def with_reach(rows: Floats, factor: Floats) -> Floats:
     """Return L scaled such that the row farthest from the mean is as far as before."""
     away = rows - rows.mean(axis=0)
-    before, after = (np.linalg.norm(some, axis=1).max() for some in (away, away @ factor.T))
+    before = np.linalg.norm(away, axis=1).max()
+    after = np.linalg.norm(away @ factor.T, axis=1).max()
     return np.asarray(before / (after or 1.0) * factor)
 
 
@@ -113,14 +112,16 @@ def best_units(rows: Floats, Y: Floats, labels: bool, rng: np.random.RandomState
             white = (vectors / np.sqrt(variances)) @ vectors.T @ wide
             factors.append(with_reach(rows, white))
     n = len(rows)
-    few = stratified(Y, labels, SCREENED, rng) if n > SCREENED else np.arange(n)
+    few = np.arange(n)
+    if n > limits.SCREENED:
+        few = stratified(Y, labels, limits.SCREENED, rng)
     values = []
     for factor in factors:
         z = (rows - rows.mean(axis=0)) @ factor.T
         sample = Sample(z[few], Y[few] - Y[few].mean(axis=0), few)
         likelihoods = [plain_likelihood(sample, z, kernel) for kernel in (exponential, gaussian)]
         values.append(max(likelihoods))
-    values[0] += LEAST_IMPROVEMENT
+    values[0] += 3.0  # nats by which other units must be better than the given ones; not varied
     return factors[int(np.argmax(values))]
 
 
@@ -154,7 +155,8 @@ def learned(
     center = metric.center if metric.curvature else rows.mean(axis=0)
     z = (rows - center) @ axes.T
     widths = np.where(np.ptp(z, axis=0) > LEAST_SPREAD, z.std(axis=0), 1.0)
-    before, after = (float(np.linalg.norm(some, axis=1).max()) for some in (z, z / widths))
+    before = float(np.linalg.norm(z, axis=1).max())
+    after = float(np.linalg.norm(z / widths, axis=1).max())
     found = np.log(lengths * widths)
     found = np.maximum(found - found.max(), profiles.SCALES[0])
     factor = before / (after or 1.0) / widths[:, None] * axes

@@ -60,7 +60,11 @@ def hyperbolic_distances(points: Floats) -> Floats:
     return np.asarray(metric.pairwise(points), dtype=np.float64)
 
 
-MEASURES = {0: flat_distances, 1: sphere_distances, -1: hyperbolic_distances}
+def measure_points(points: Floats, sign: int) -> Floats:
+    """Return the distances between points of the space whose curvature has a sign."""
+    if sign == 0:
+        return flat_distances(points)
+    return sphere_distances(points) if sign > 0 else hyperbolic_distances(points)
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ class Sample:
         return np.asarray(self.z @ self.z.T / np.square(self.z).sum(axis=1).mean())
 
     def distances(self, family: Family, parameter: float) -> Floats:
-        return MEASURES[family.sign](family.place(parameter)[self.some])
+        return measure_points(family.place(parameter)[self.some], family.sign)
 
     def covariance(self, kernel: Covariance, D: Floats, unit: float, at: Settings) -> Floats:
         """Return C (n, n)."""
@@ -161,25 +165,26 @@ class Sample:
         D = self.distances(fit.family, fit.parameter)
         C = self.covariance(fit.family.kernel, D, median_distance(D), fit.settings)
         inverse = invert(C)
-        told = [held_out_blocks(inverse, self.Y, folds) for folds in partitions]
-        return np.mean([e for e, _ in told], axis=0), np.mean([v for _, v in told], axis=0)
+        squares = []
+        variances = []
+        for folds in partitions:
+            square, variance = held_out_blocks(inverse, self.Y, folds)
+            squares.append(square)
+            variances.append(variance)
+        return np.mean(squares, axis=0), np.mean(variances, axis=0)
 
 
 def neighbours(at: Settings) -> list[Settings]:
     """Return the settings one step away from some, within the grids."""
-    steps = []
+    found = []
     for step in (-1, 1):
-        steps += [
-            at._replace(length=at.length + step),
-            at._replace(noise=at.noise + step),
-            at._replace(slope=at.slope + step),
-        ]
-    sizes = len(LENGTH_GRID), len(NOISE_GRID), len(SLOPE_GRID)
-    return [
-        near
-        for near in steps
-        if all(0 <= place < size for place, size in zip(near, sizes, strict=True))
-    ]
+        if 0 <= at.length + step < len(LENGTH_GRID):
+            found.append(at._replace(length=at.length + step))
+        if 0 <= at.noise + step < len(NOISE_GRID):
+            found.append(at._replace(noise=at.noise + step))
+        if 0 <= at.slope + step < len(SLOPE_GRID):
+            found.append(at._replace(slope=at.slope + step))
+    return found
 
 
 def median_distance(D: Floats) -> float:
@@ -213,7 +218,8 @@ def held_out_blocks(inverse: Floats, Y: Floats, folds: Ints) -> tuple[Floats, Fl
     With G = C⁻¹ and the rows B of a fold, errors are (G_BB)⁻¹ (GY)_B and the covariance of them
     σ² (G_BB)⁻¹: what refits without the fold would find, without refits.
     """
-    errors, variances = np.empty_like(Y), np.empty(len(Y))
+    errors = np.empty_like(Y)
+    variances = np.empty(len(Y))
     weighted = inverse @ Y
     for fold in range(folds.max() + 1):
         rows = np.flatnonzero(folds == fold)

@@ -27,14 +27,8 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.parts.kernel import Spectrum
 
 NOISES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
-LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from
-RATIOS = (1.0, 10.0, 100.0)  # σ²/ℓ to start from
-PRIOR_OF_MEAN = 100.0  # prior variance of the constant f of a label: as good as unknown
-BARTLETT = 1.1  # mean deviance at the true K, roughly: 0.9 for 100 simulated rows, 1.3 for 300
-NEWTON_STEPS, NEWTON_GAIN = 40, 1e-5
-ENDS = (-0.999, 0.97)  # of the profile, along u
-STEP = 0.6  # of a logarithm, in a search
-MOST_ROUNDS, ENOUGH = 20, 0.02  # rounds of a search, and the gain in a round that ends it
+LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from; not varied
+ENDS = (-0.999, 0.97)  # of the profile, along u; not varied
 SCALES = (-7.0, 7.0)  # bounds of the logarithms of scales of standardised columns
 Measure = Callable[[float, Floats], tuple[float, float]]  # (u, parameters) → K and bend
 
@@ -93,7 +87,7 @@ class LabelProcess:
     classes from both sides.
     """
 
-    starts = np.log([[length, ratio] for length in LENGTHS for ratio in RATIOS])
+    starts = np.log([[length, ratio] for length in LENGTHS for ratio in (1.0, 10.0, 100.0)])
     bounds = np.log([[0.01, 100.0], [1e-2, 1e4]])
 
     def __init__(self, codes: Floats, trend: Floats) -> None:
@@ -105,12 +99,16 @@ class LabelProcess:
 
     def log_likelihood(self, D: Floats, log_parameters: Floats) -> float:
         length, ratio = np.exp(log_parameters)
-        covariance = ratio * length * (np.exp(-D / length) + self.trend) + PRIOR_OF_MEAN
-        total, c = 0.0, self.targets.shape[1]
+        unknown_mean = 100.0  # prior variance of the constant f: as good as unknown
+        covariance = ratio * length * (np.exp(-D / length) + self.trend) + unknown_mean
+        total = 0.0
+        c = self.targets.shape[1]
         for j in range(c):
             value, self.modes[:, j] = laplace(covariance, self.targets[:, j], self.modes[:, j])
             total += value
-        return total / BARTLETT / (1 if c == 1 else 2)
+        # mean deviance at the true K: 0.9 for 100 simulated rows, 1.3 for 300
+        bartlett = 1.1
+        return total / bartlett / (1 if c == 1 else 2)
 
     def score(self, D: Floats, log_parameters: Floats) -> float:
         """Return the share of labels that ridge regression of the others' signs gets right."""
@@ -131,23 +129,27 @@ def left_out_errors(D: Floats, log_parameters: Floats, targets: Floats, trend: F
 def laplace(covariance: Floats, signs: Floats, f: Floats) -> tuple[float, Floats]:
     """Return the log likelihood of signs, and the mode f; Newton's method from a given f."""
     n = len(signs)
+    enough = 1e-5  # gain of a step, in nats
     for start in (f, np.zeros(n)):
-        f, reached = start, -np.inf
-        for _ in range(NEWTON_STEPS):
+        f = start
+        reached = -np.inf
+        for _ in range(40):
             m = signs * f
             ratio = np.exp(-m * m / 2 - log_ndtr(m)) / np.sqrt(2 * np.pi)  # φ/Φ
             weights = ratio * (ratio + m)
-            root, b = np.sqrt(weights), weights * f + signs * ratio
+            root = np.sqrt(weights)
+            b = weights * f + signs * ratio
             system = root[:, None] * covariance * root
             system.flat[:: n + 1] += 1.0
             lower = lapack.dpotrf(system.T, lower=1, overwrite_a=1)[0]
             a = b - root * lapack.dpotrs(lower, root * (covariance @ b), lower=1)[0]
             f = covariance @ a
             now = float(log_ndtr(signs * f).sum() - a @ f / 2)
-            step, reached = now - reached, now
-            if abs(step) < NEWTON_GAIN or step < 0:
+            step = now - reached
+            reached = now
+            if abs(step) < enough or step < 0:
                 break
-        if abs(step) < NEWTON_GAIN:
+        if abs(step) < enough:
             break
     return reached - float(np.log(np.diagonal(lower)).sum()), f
 
@@ -158,21 +160,24 @@ def climb(value: Callable[[Floats], float], start: Floats, bounds: Floats) -> tu
     def moved(at: Floats, axis: int, t: float) -> Floats:
         return np.where(np.arange(len(at)) == axis, t, at)
 
-    best, at = value(start), start
-    for _ in range(MOST_ROUNDS):
+    best = value(start)
+    at = start
+    width = 0.6  # of a step, along a logarithm
+    for _ in range(20):
         before = best
         for axis, (low, high) in enumerate(bounds):
             here = float(at[axis])
             tried = {here: best}
-            for t in np.clip([here - STEP, here + STEP], low, high):
+            for t in np.clip([here - width, here + width], low, high):
                 tried[t] = tried[t] if t in tried else value(moved(at, axis, t))
             top = max(tried, key=tried.__getitem__)
             t = peak(tried) if top == here else float(np.clip(2 * top - here, low, high))
-            if abs(t - top) > STEP / 6:
+            if abs(t - top) > width / 6:
                 tried[t] = value(moved(at, axis, t))
             t = max(tried, key=tried.__getitem__)
-            best, at = tried[t], moved(at, axis, t)
-        if best - before < ENOUGH:
+            best = tried[t]
+            at = moved(at, axis, t)
+        if best - before < 0.02:  # nats
             break
     return best, at
 
@@ -211,7 +216,7 @@ class Profile:
         return max(self.points, key=self.at)
 
     def deviance(self, u: float) -> float:
-        """Return twice the log likelihood that the largest one has more than that at u."""
+        """Return twice the difference between the largest log likelihood and that at u."""
         value = self.at(u)
         return 2 * (self.at(self.best()) - value)
 
@@ -261,7 +266,8 @@ class ProcessModel:
 
     def measure(self, u: float, parameters: Floats) -> tuple[float, float]:
         """Return K, and K times the mean of ‖z‖²."""
-        z, K = self.z * self.factor(parameters[len(self.process.bounds) :]), self.curvature(u)
+        z = self.z * self.factor(parameters[len(self.process.bounds) :])
+        K = self.curvature(u)
         return K, K * float(np.square(z).sum(axis=1).mean())
 
     def curvature(self, u: float) -> float:
@@ -281,9 +287,11 @@ class ProcessModel:
             D = self.distances(u, parameters[m:]) if fixed is None else fixed
             return self.process.log_likelihood(D, parameters[:m])
 
-        others, scales = self.process.starts, self.scales
+        others = self.process.starts
+        scales = self.scales
         if near is not None:
-            others, scales = near[None, :m], np.unique(np.vstack([near[m:], scales]), axis=0)
+            others = near[None, :m]
+            scales = np.unique(np.vstack([near[m:], scales]), axis=0)
         starts = [np.append(*both) for both in product(others, scales)]
         start = max(starts, key=value) if len(starts) > 1 else starts[0]
         bounds = [*self.process.bounds, *[SCALES] * self.scales.shape[1]]

@@ -15,6 +15,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.curvature import limits
 from cayleyklein.curvature.processes import (
     LENGTH_GRID,
     SLOPE_GRID,
@@ -27,21 +28,16 @@ from cayleyklein.curvature.processes import (
     median_distance,
 )
 
-# Parameters of the maps, from hardly bent to as far as a map of a curved space can bend
-SQUASHED, STRETCHED = (1.0, 3.0, 9.0, 25.0), (0.8, 0.95, 0.99)  # columns
+# Parameters of the maps, from hardly bent to as far as a map of a curved space can bend; not varied
+SQUASHED = (1.0, 3.0, 9.0, 25.0)  # columns
 CONCAVE = (1.0, 2.0, 4.0, 8.0, 14.0)  # radii
 RADII = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0)  # hyperbolic radii of the farthest row
-RADIUS_WEIGHTS = (1.0, 4.0, 16.0)  # of the radius as a column, in deviations of a column
-MOST_DIRECTIONS = 12  # principal directions whose products are columns of the quadratic model
-N_TREES = 40
-LINEAR, QUADRATIC, TREES = "a linear model", "a quadratic model", "trees"
-STEPS_TO_CENTER = 2000  # the centre of the smallest ball is then right to R/2000
 
 
 def smallest_ball(z: Floats) -> tuple[Floats, float]:
     """Return centre and radius of the smallest ball around points (Bădoiu and Clarkson 2003)."""
     center = z.mean(axis=0)
-    for step in range(STEPS_TO_CENTER):
+    for step in range(limits.STEPS_TO_CENTER):
         away = z - center
         center = center + away[np.square(away).sum(axis=1).argmax()] / (step + 2)
     radius = float(np.sqrt(np.square(z - center).sum(axis=1).max()))
@@ -104,8 +100,10 @@ def flat_along(z: Floats, axes: Floats, squares: Floats) -> list[Family]:
 
 def flat_in_place(z: Floats) -> list[Family]:
     """Return the processes of the first set."""
-    scale, reach = 3 * z.std(axis=0), np.abs(z).max(axis=0)
-    scale, reach = (np.where(size > 0, size, 1.0) for size in (scale, reach))
+    scale = 3 * z.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    reach = np.abs(z).max(axis=0)
+    reach = np.where(reach > 0, reach, 1.0)
     r, directions = rays(z)
     column = (r - r.mean()) / (r.std() or 1.0) * z.std(axis=0).mean()
 
@@ -117,23 +115,22 @@ def flat_in_place(z: Floats) -> list[Family]:
         v = w * z / reach
         return np.asarray(v / np.sqrt(1 - v * v))
 
+    def beside(weight: float) -> Floats:
+        return np.hstack([z, weight * column])
+
     return [
         Family("plain distances", lambda _: z),
         Family("plain distances and a smooth function", lambda _: z, kernel=matern),
         Family("plain distances and a very smooth function", lambda _: z, kernel=gaussian),
         Family("columns squashed one by one", squash, SQUASHED),
-        Family("columns stretched one by one", stretch, STRETCHED),
+        Family("columns stretched one by one", stretch, (0.8, 0.95, 0.99)),
         Family("directions from the middle", lambda _: directions),
-        Family(
-            "the distance from the middle as one more column",
-            lambda weight: np.hstack([z, weight * column]),
-            RADIUS_WEIGHTS,
-        ),
+        Family("the distance from the middle as one more column", beside, (1.0, 4.0, 16.0)),
     ]
 
 
 def flat_rescaled(z: Floats, ball: tuple[Floats, float]) -> list[Family]:
-    """Return the processes of the second set that the first has not: rows moved along rays.
+    """Return the processes of the second set that are not in the first: rows moved along rays.
 
     Concave maps are about the mean, as spheres are, and convex ones about the centre of the
     smallest ball around the rows, as hyperbolic spaces are.
@@ -147,15 +144,36 @@ def flat_rescaled(z: Floats, ball: tuple[Floats, float]) -> list[Family]:
     def klein(rho: float) -> Floats:
         return np.asarray(np.tanh(rho) * s)
 
+    # concave maps g(r) = arctan and sin of it, of w t
+    def by_angle(w: float) -> Floats:
+        return np.asarray(np.arctan(w * t) * directions)
+
+    def by_sine(w: float) -> Floats:
+        return np.asarray(w * t / np.sqrt(1 + np.square(w * t)) * directions)
+
+    # convex maps: of Klein's radius to the distance, its sinh and Poincaré's radius, and of
+    # Poincaré's radius to half the distance
+    def by_distance(rho: float) -> Floats:
+        return np.asarray(np.arctanh(klein(rho)) * outward)
+
+    def by_hyperbolic_sine(rho: float) -> Floats:
+        return np.asarray(klein(rho) / np.sqrt(1 - klein(rho) ** 2) * outward)
+
+    def by_half_distance(rho: float) -> Floats:
+        return np.asarray(np.tanh(np.arctanh(klein(rho)) / 2) * outward)
+
+    def from_poincare(rho: float) -> Floats:
+        return np.asarray(np.arctanh(np.tanh(rho / 2) * s) * outward)
+
     squashed = "distances from the middle squashed"
     stretched = "distances from the middle stretched"
     return [
-        Family(squashed, lambda w: np.arctan(w * t) * directions, CONCAVE),
-        Family(squashed, lambda w: w * t / np.sqrt(1 + np.square(w * t)) * directions, CONCAVE),
-        Family(stretched, lambda rho: np.arctanh(klein(rho)) * outward, RADII),
-        Family(stretched, lambda rho: klein(rho) / np.sqrt(1 - klein(rho) ** 2) * outward, RADII),
-        Family(stretched, lambda rho: np.tanh(np.arctanh(klein(rho)) / 2) * outward, RADII),
-        Family(stretched, lambda rho: np.arctanh(np.tanh(rho / 2) * s) * outward, RADII),
+        Family(squashed, by_angle, CONCAVE),
+        Family(squashed, by_sine, CONCAVE),
+        Family(stretched, by_distance, RADII),
+        Family(stretched, by_hyperbolic_sine, RADII),
+        Family(stretched, by_half_distance, RADII),
+        Family(stretched, from_poincare, RADII),
     ]
 
 
@@ -170,29 +188,34 @@ def predictors(
     z = X - X.mean(axis=0)
     z = z / np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
     r = np.linalg.norm(z, axis=1, keepdims=True)
-    axes = np.linalg.svd(z, full_matrices=False)[2][:MOST_DIRECTIONS]
+    axes = np.linalg.svd(z, full_matrices=False)[2][: limits.MOST_DIRECTIONS]
     p = z @ axes.T
     p = p / np.where(p.std(axis=0) > 0, p.std(axis=0), 1.0)
     pairs = np.triu_indices(p.shape[1])
     quadratic = np.hstack([z, p[:, pairs[0]] * p[:, pairs[1]]])
     if codes is None:
-        line, curve = Ridge(0.01 * len(z)), Ridge(0.03 * len(z))
-        trees = ExtraTreesRegressor(N_TREES, min_samples_leaf=2, random_state=seed)
+        line = Ridge(0.01 * len(z))
+        curve = Ridge(0.03 * len(z))
+        trees = ExtraTreesRegressor(limits.N_TREES, min_samples_leaf=2, random_state=seed)
     else:
-        line, curve = LogisticRegression(C=10.0, max_iter=300), LogisticRegression(max_iter=300)
-        trees = ExtraTreesClassifier(N_TREES, min_samples_leaf=2, random_state=seed)
-    errors = {name: np.zeros_like(Y) for name in (LINEAR, QUADRATIC, TREES)}
+        line = LogisticRegression(C=10.0, max_iter=300)
+        curve = LogisticRegression(max_iter=300)
+        trees = ExtraTreesClassifier(limits.N_TREES, min_samples_leaf=2, random_state=seed)
+    errors: dict[str, Floats] = {}
     for folds in partitions:
         for fold in range(int(folds.max()) + 1):
-            held, known = folds == fold, folds != fold
+            held = folds == fold
+            known = folds != fold
             linear = fitted_scores(line, z, Y, codes, known)
+            seen = np.hstack([z, turned, r, linear])
             told = {
-                LINEAR: linear,
-                QUADRATIC: fitted_scores(curve, quadratic, Y, codes, known),
-                TREES: fitted_scores(trees, np.hstack([z, turned, r, linear]), Y, codes, known),
+                "a linear model": linear,
+                "a quadratic model": fitted_scores(curve, quadratic, Y, codes, known),
+                "trees": fitted_scores(trees, seen, Y, codes, known),
             }
             for name, scores in told.items():
-                errors[name][held] += np.square(Y - scores)[held] / len(partitions)
+                square = errors.setdefault(name, np.zeros_like(Y))
+                square[held] += np.square(Y - scores)[held] / len(partitions)
     return errors
 
 

@@ -10,25 +10,27 @@ from cayleyklein._typing import Floats
 from cayleyklein.curvature import rivals
 from cayleyklein.curvature.processes import Family
 
-# Tangents of the angle, or of half of it, at which the farthest row is
-GNOMONIC = (1.0, 2.0, 3.0, 4.5, 8.0, 14.0)
-STEREOGRAPHIC = (0.5, 0.8, 1.2, 2.0)
-
 
 def elliptic_spaces(z: Floats) -> list[Family]:
-    """Return spheres about the mean of the rows."""
+    """Return spheres about the mean of the rows.
+
+    The parameters are tangents of the angle at which the farthest row is, or of half of it.
+    """
     r, directions = rivals.rays(z)
     t = r / (r.max() or 1.0)
 
     def at_angle(angle: Floats) -> Floats:
         return np.hstack([np.sin(angle) * directions, np.cos(angle)])
 
+    def gnomonic(w: float) -> Floats:
+        return at_angle(np.arctan(w * t))
+
     def stereographic(w: float) -> Floats:
         return at_angle(2 * np.arctan(w * t))
 
     return [
-        Family("sphere", lambda w: at_angle(np.arctan(w * t)), GNOMONIC, sign=1),
-        Family("sphere", stereographic, STEREOGRAPHIC, sign=1, conformal=True),
+        Family("sphere", gnomonic, (1.0, 2.0, 3.0, 4.5, 8.0, 14.0), sign=1),
+        Family("sphere", stereographic, (0.5, 0.8, 1.2, 2.0), sign=1, conformal=True),
     ]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.curvature import rivals, spaces
+from cayleyklein.curvature import limits, rivals, spaces
 from cayleyklein.curvature.processes import SLOPE_GRID, Sample
 
 VERDICT_CURVED = "curved"
@@ -21,9 +21,6 @@ VERDICT_TOO_LITTLE = "too few rows, or nothing predicts y"
 
 FOLDS = 5
 PARTITIONS = 2  # into folds, so that the seed of the folds matters less
-SCREENED = 300  # rows on which every parameter is tried; of more rows the best ones only
-
-LEAST_R2, LEAST_OVER_MEAN = 0.05, 3.0  # R², and standard errors of the gain over the mean
 
 
 class Thresholds(NamedTuple):
@@ -43,6 +40,8 @@ class Thresholds(NamedTuple):
     nats_rescaled: float = -2.0  # over rescaled rivals, which may do as well, but not much better
     error_rescaled: float = -np.inf
     rows: float = np.inf  # above which the nats needed grow in proportion to the rows
+    r2: float = 0.05  # held out, of the best model
+    over_mean: float = 3.0  # standard errors of its gain over the mean
 
     def nats_of(self, n: int) -> float:
         """Return the nats that n rows need."""
@@ -61,16 +60,16 @@ OF_LABELS = Thresholds(
 
 
 class Margin(NamedTuple):
-    """By how much the best curved space is ahead of the best flat rivals.
+    """Lead of the best curved space over the best flat rivals; negative if it is behind.
 
     >>> Margin("a linear model", 4.0, 2.0, 1.0).rival
     'a linear model'
     """
 
-    rival: str  #: the flat model of largest held-out log density
-    nats: float  #: of log marginal likelihood, over the best rival that has one
-    density: float  #: mean gain in held-out log density, in standard errors
-    error: float  #: mean gain in held-out squared error over the rival of least, likewise
+    rival: str  #: Flat model with the largest held-out log density.
+    nats: float  #: Gain in log marginal likelihood over the best rival that has one.
+    density: float  #: Mean gain in held-out log density, in standard errors.
+    error: float  #: Mean gain in held-out squared error over the best rival, in the same.
 
 
 class Margins(NamedTuple):
@@ -81,8 +80,8 @@ class Margins(NamedTuple):
     4.0
     """
 
-    in_place: Margin  #: over flat models of the rows where they are
-    rescaled: Margin  #: over all flat models, with those that rescale distances from the middle
+    in_place: Margin  #: Over flat models of the rows where they are.
+    rescaled: Margin  #: Over all flat models, also those that rescale distances from the middle.
 
 
 class Judged(NamedTuple):
@@ -174,9 +173,9 @@ def samples(
 ) -> tuple[Sample, Sample]:
     """Return all rows, and at most `SCREENED` of them."""
     every = Sample(z, Y, np.arange(len(z)))
-    if len(z) <= SCREENED:
+    if len(z) <= limits.SCREENED:
         return every, every
-    some = stratified(Y, labels, SCREENED, rng)
+    some = stratified(Y, labels, limits.SCREENED, rng)
     middle = z[some].mean(axis=0)
     return every, Sample(z[some] - middle, Y[some] - Y[some].mean(axis=0), some)
 
@@ -189,7 +188,8 @@ def judge_processes(
     The best family of each kind is tried half a step to either side as well. `axes` and `squares`
     are those of :func:`rivals.slope_axes`.
     """
-    z, ball = every.z, rivals.smallest_ball(every.z)
+    z = every.z
+    ball = rivals.smallest_ball(every.z)
     kinds = {
         "in place": [*rivals.flat_in_place(z), *rivals.flat_along(z, axes, squares)],
         "rescaled": rivals.flat_rescaled(z, ball),
@@ -236,7 +236,7 @@ def decide(judged: Sequence[Judged], Y: Floats, least: Thresholds) -> Verdict:
     r2, gain = over_mean(judged, Y)
     ahead = in_place.nats > nats and meets(in_place, least.density_in_place, least.error_in_place)
     tied = rescaled.nats > least.nats_rescaled and rescaled.error > least.error_rescaled
-    if r2 <= LEAST_R2 or gain <= LEAST_OVER_MEAN:
+    if r2 <= least.r2 or gain <= least.over_mean:
         word = VERDICT_TOO_LITTLE
     elif rescaled.nats > nats and meets(rescaled, least.density, least.error):
         word = VERDICT_CURVED

@@ -1,7 +1,7 @@
 """Generators of curved data: round clusters of a curved space, in its flat chart.
 
-Towards the horizon of an elliptic space clusters are drawn out, and towards the rim of a hyperbolic
-one pressed flat. No single Mahalanobis distance undoes that; the curved one does.
+Near the horizon of an elliptic space the chart stretches clusters, and near the rim of a hyperbolic
+space it flattens them. No single Mahalanobis distance undoes that; the curved one does.
 """
 
 import math
@@ -19,30 +19,37 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
 Random = np.random.RandomState
-STD = "[0, 1]"  # interval of standard deviations
-CANDIDATES = 20  # candidates for each new centre; the farthest from the other centres is taken
-LARGEST_RADIUS = 8.0  # of a hyperbolic tree, where 1 - tanh² still has nine digits in float64
+LARGEST_RADIUS = 8.0  # of a hyperbolic tree: there 1 - tanh² still has nine digits in float64
 
 
 def make_elliptic_blobs(
-    n_samples: int = 640, n_features: int = 3, *, centers: int = 40, cluster_std: float = 0.15,
-    reach: float = 1.5, random_state: int | Random | None = None, return_metric: bool = False,
-) -> tuple[Any, ...]:  # fmt: skip
-    """Return round clusters of a hemisphere, in the chart that keeps straight lines straight.
+    n_samples: int = 640,
+    n_features: int = 3,
+    *,
+    centers: int = 40,
+    cluster_std: float = 0.15,
+    reach: float = 1.5,
+    random_state: int | Random | None = None,
+    return_metric: bool = False,
+) -> tuple[Any, ...]:
+    """Return round clusters on a hemisphere, in its gnomonic chart, where geodesics are straight.
 
     Parameters
     ----------
     n_samples : int, default=640
-        Rows, shared equally by the clusters.
+        Number of rows, shared equally by the clusters.
     n_features : int, default=3
+        Number of columns.
     centers : int, default=40
-        Clusters; each is a class.
+        Number of clusters; each is a class.
     cluster_std : float, default=0.15
         Standard deviation of a cluster, as an angle in radians.
     reach : float, default=1.5
         Largest angle between a row and the pole, below π/2, where the horizon is.
     random_state : int, RandomState instance or None, default=None
+        Seed of the rows.
     return_metric : bool, default=False
+        Whether to return the metric too.
 
     Returns
     -------
@@ -57,39 +64,51 @@ def make_elliptic_blobs(
     >>> X.shape, len(set(y)), metric
     ((200, 3), 10, CurvedMetric(elliptic, d=3, K=1))
     """
-    n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
-    rng, std = seeded(random_state), as_real(cluster_std, "cluster_std", STD)
+    n = as_count(n_samples, "n_samples")
+    d = as_count(n_features, "n_features")
+    rng = seeded(random_state)
+    std = as_real(cluster_std, "cluster_std", "[0, 1]")
     reach = as_real(reach, "reach", f"(0, {math.pi / 2})")
     check_data_size(n, d, as_count(centers, "centers"))
-    y, metric = rng.permutation(np.arange(n) % centers), CurvedMetric.euclidean(d, curvature=1.0)
+    y = rng.permutation(np.arange(n) % centers)
+    metric = CurvedMetric.euclidean(d, curvature=1.0)
     draw = partial(uniform_in_ball, d=d, radius=reach, sign=1, rng=rng)
     X = elliptic_clusters(spread_centers(int(y.max()) + 1, metric, draw), y, std, reach, rng)
     return (X, y, metric) if return_metric else (X, y)
 
 
 def make_hyperbolic_tree(
-    n_samples: int = 644, n_features: int = 2, *, depth: int = 4, branching: int = 2,
-    edge: float = 1.0, cluster_std: float = 0.3, random_state: int | Random | None = None,
+    n_samples: int = 644,
+    n_features: int = 2,
+    *,
+    depth: int = 4,
+    branching: int = 2,
+    edge: float = 1.0,
+    cluster_std: float = 0.3,
+    random_state: int | Random | None = None,
     return_metric: bool = False,
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Any, ...]:
     """Return clusters around the nodes of a tree in a hyperbolic space, in Klein's unit ball.
 
     Parameters
     ----------
     n_samples : int, default=644
-        Rows, shared equally by the nodes.
+        Number of rows, shared equally by the nodes.
     n_features : int, default=2
-        At least 2; the tree lies in the plane of the first two, and its clusters fill all.
+        Number of columns, at least 2. The tree lies in the plane of the first two; its clusters
+        fill all.
     depth : int, default=4
-        Edges from the root to a leaf.
+        Number of edges from the root to a leaf.
     branching : int, default=2
-        Children of a node; the root has one more.
+        Number of children of a node; the root has one more.
     edge : float, default=1.0
         Length of an edge.
     cluster_std : float, default=0.3
         Standard deviation of the rows around a node.
     random_state : int, RandomState instance or None, default=None
+        Seed of the rows.
     return_metric : bool, default=False
+        Whether to return the metric too.
 
     Returns
     -------
@@ -104,34 +123,41 @@ def make_hyperbolic_tree(
     >>> X.shape, len(set(y)), metric
     ((644, 2), 46, CurvedMetric(hyperbolic, d=2, K=-1))
     """
-    n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
+    n = as_count(n_samples, "n_samples")
+    d = as_count(n_features, "n_features")
     expect(d > 1, "n_features", d, "at least 2, since a tree needs a plane")
     rng = seeded(random_state)
     check_data_size(n, d, 1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
     y = rng.permutation(np.arange(n) % len(nodes))
-    X = around(nodes, y, d, as_real(cluster_std, "cluster_std", STD), -1, rng)
+    std = as_real(cluster_std, "cluster_std", "[0, 1]")
+    X = around(nodes, y, d, std, -1, rng)
     metric = CurvedMetric.euclidean(d, curvature=-1.0)
     return (X, y, metric) if return_metric else (X, y)
 
 
 def make_mixed(
-    n_samples: int = 800, *, centers: int = 80, random_state: int | Random | None = None,
+    n_samples: int = 800,
+    *,
+    centers: int = 80,
+    random_state: int | Random | None = None,
     return_metric: bool = False,
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Any, ...]:
     """Return clusters of the product of a hemisphere and a hyperbolic ball.
 
-    The first three columns are the elliptic half of a row, the other two its hyperbolic half. In
-    either half clusters overlap; together they tell the class.
+    The first three columns are the elliptic half of a row, the other two its hyperbolic half.
+    Clusters overlap in each half; both halves together separate them.
 
     Parameters
     ----------
     n_samples : int, default=800
-        Rows, shared equally by the clusters.
+        Number of rows, shared equally by the clusters.
     centers : int, default=80
-        Clusters; each is a class.
+        Number of clusters; each is a class.
     random_state : int, RandomState instance or None, default=None
+        Seed of the rows.
     return_metric : bool, default=False
+        Whether to return the metric too.
 
     Returns
     -------
@@ -147,9 +173,13 @@ def make_mixed(
     >>> X.shape, len(set(y)), metric
     ((800, 5), 80, MixedMetric(0.784314 * elliptic(K=1) + 0.215686 * hyperbolic(K=-1), d=5))
     """
-    n, n_centers = as_count(n_samples, "n_samples"), as_count(centers, "centers")
+    n = as_count(n_samples, "n_samples")
+    n_centers = as_count(centers, "centers")
     rng = seeded(random_state)
-    (d_e, d_h), (std_e, std_h), (reach, radius) = (3, 2), (0.22, 0.8), (1.54, 4.0)
+    d_e, d_h = 3, 2  # columns of the elliptic and the hyperbolic half
+    std_e, std_h = 0.22, 0.8
+    reach = 1.54  # largest angle to the pole
+    radius = 4.0  # of the hyperbolic ball of centres
     check_data_size(n, d_e + d_h, n_centers)
 
     def draw(m: int) -> Floats:
@@ -170,13 +200,16 @@ def make_mixed(
 
 
 def around(places: list[Floats], y: Ints, d: int, std: float, sign: int, rng: Random) -> Floats:
-    """Draw rows around the origin and move each by the isometry of its label; NaN beyond."""
+    """Draw rows around the origin and move each by the isometry of its label.
+
+    Rows that land in the other hemisphere of an elliptic space are NaN.
+    """
     drawn = rng.normal(size=(len(y), d))
     length = np.linalg.norm(drawn, axis=1, keepdims=True)
     sin, cos = (np.sin, np.cos) if sign > 0 else (np.sinh, np.cosh)
     lifted = np.hstack([sin(std * length) * drawn / length, cos(std * length)])
     moved = np.einsum("nij,nj->ni", np.asarray(places)[y], lifted)
-    height = np.where(moved[:, -1:] > 0, moved[:, -1:], np.nan)  # NaN in the other hemisphere
+    height = np.where(moved[:, -1:] > 0, moved[:, -1:], np.nan)
     return np.asarray(moved[:, :-1] / height)
 
 
@@ -185,7 +218,9 @@ def elliptic_clusters(middles: Floats, y: Ints, std: float, reach: float, rng: R
     if std * math.sqrt(d) > reach:
         said = f"Got cluster_std={std:g}, but clusters of {d} columns within reach={reach:g}"
         raise InvalidInputError(f"{said} are at most {reach / math.sqrt(d):.3g} wide.")
-    places, X, todo = carriers(middles, +1), np.empty((len(y), d)), np.arange(len(y))
+    places = carriers(middles, +1)
+    X = np.empty((len(y), d))
+    todo = np.arange(len(y))
     while len(todo):
         X[todo] = around(places, y[todo], d, std, +1, rng)
         todo = todo[~(np.linalg.norm(X[todo], axis=1) < math.tan(reach))]
@@ -198,15 +233,17 @@ def carriers(middles: Floats, sign: int) -> list[Floats]:
 
 
 def spread_centers(n: int, metric: Any, draw: Callable[[int], Floats]) -> Floats:
+    """Draw n centres: each is the farthest of twenty candidates from those before it."""
     found = draw(1)
     while len(found) < n:
-        drawn = draw(CANDIDATES)
-        found = np.vstack([found, drawn[metric.pairwise(drawn, found).min(axis=1).argmax()]])
+        drawn = draw(20)
+        farthest = metric.pairwise(drawn, found).min(axis=1).argmax()
+        found = np.vstack([found, drawn[farthest]])
     return found
 
 
 def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: Random) -> Floats:
-    """Draw points uniformly by volume: distances have the tabulated density sinᵈ⁻¹ or sinhᵈ⁻¹."""
+    """Draw points uniformly by volume: distances have the density sinᵈ⁻¹ or sinhᵈ⁻¹."""
     sin, tan = (np.sin, np.tan) if sign > 0 else (np.sinh, np.tanh)
     distances = np.linspace(0.0, radius, 1001)
     cumulated = np.cumsum(sin(distances) ** (d - 1))
@@ -221,30 +258,34 @@ def tree_nodes(depth: int, branching: int, edge: float, d: int, rng: Random) -> 
     if not 0 < depth * length <= LARGEST_RADIUS:
         given = f"depth={depth} and edge={length:g}, a tree of radius {depth * length:g}"
         most = f"at most {LARGEST_RADIUS:g}, beyond which float64 cannot tell rows from the rim"
-        raise InvalidInputError(f"Got {given}, but expected a positive one of {most}.")
+        raise InvalidInputError(f"Got {given}, but expected a positive radius of {most}.")
     # 2⁶⁰ nodes are too many however deep the tree; the root has one more child than other nodes.
     inner = depth if branching == 1 else (branching ** min(depth, 60) - 1) // (branching - 1)
     check_data_size(0, d, min(1 + (branching + 1) * inner, 2**60))
     (step,) = carriers(math.tanh(length) * np.eye(1, d), -1)
-    # At a node the edge back points to -x; the others share the full turn with it equally.
+    # At a node the edge to its parent points to -x; all edges there are at equal angles.
     turns = [rotation(math.pi + 2 * math.pi * j / (branching + 1), d) for j in range(branching + 1)]
     level = nodes = [rotation(rng.uniform(0, 2 * math.pi), d)]
     for reached in range(depth):
-        level = [node @ turn @ step for node in level for turn in turns[min(reached, 1) :]]
+        ahead = turns if reached == 0 else turns[1:]  # the first turn leads back, but at the root
+        level = [node @ turn @ step for node in level for turn in ahead]
         nodes = nodes + level
     return nodes
 
 
 def rotation(angle: float, d: int) -> Floats:
-    turn, c, s = np.eye(d + 1), math.cos(angle), math.sin(angle)
+    turn = np.eye(d + 1)
+    c = math.cos(angle)
+    s = math.sin(angle)
     turn[:2, :2] = [[c, -s], [s, c]]
     return turn
 
 
 def check_data_size(n: int, d: int, classes: int) -> None:
     needed = 8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2
-    what = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
-    what = what if n else f"A tree of {classes:,} nodes"
+    what = f"A tree of {classes:,} nodes"
+    if n:
+        what = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
     check_memory(needed, what, "Ask for fewer rows, columns or clusters.")
 
 

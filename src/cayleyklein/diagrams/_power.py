@@ -34,8 +34,6 @@ from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.exceptions import InvalidInputError
 
-THIN = 1e-3  # extent of a hull in one direction, relative to another, below which it is scaled up
-
 
 class Groups(NamedTuple):
     members: Ints
@@ -69,7 +67,8 @@ class Groups(NamedTuple):
 
     def fans(self) -> tuple[Ints, Ints]:
         """Cut polygons into triangles from their first corner; return these, and their polygons."""
-        key, place = self.keys, np.arange(len(self.members))
+        key = self.keys
+        place = np.arange(len(self.members))
         place = place - self.starts[key]
         second = np.flatnonzero((place > 0) & (place < self.sizes[key] - 1))
         corners = np.stack([self.starts[key[second]], second, second + 1], axis=1)
@@ -83,11 +82,16 @@ class Groups(NamedTuple):
         flat = number[self.members].tolist()
         lists: list[list[int]] = [flat[a:b] for a, b in pairwise(self.starts.tolist())]
         for k in np.unique(self.keys[number[self.members] < 0]):
-            if cyclic:
-                pairs = zip(lists[k], [lists[k][-1], *lists[k]], strict=False)
-                lists[k] = [i for i, before in pairs if max(i, before) >= 0] or [-1]
-            else:
+            if not cyclic:
                 lists[k] = sorted(set(lists[k]))
+                continue
+            kept: list[int] = []
+            before = lists[k][-1]
+            for i in lists[k]:
+                if max(i, before) >= 0:
+                    kept.append(i)
+                before = i
+            lists[k] = kept or [-1]
         return lists
 
 
@@ -112,7 +116,8 @@ class PowerDiagram:
             hull = ConvexHull(points, qhull_options="Qt Q12" + " Qx" * (self.dimension >= 4))
         except QhullError:  # merging facets of clusters in many dimensions can fail
             hull = ConvexHull(points, qhull_options="QJ")  # moves points by 1e-11 instead
-        simplices, equations = hull.simplices.astype(np.intp), hull.equations
+        simplices = hull.simplices.astype(np.intp)
+        equations = hull.equations
         floor = (simplices >= self.n).all(axis=1)  # walls alone: the facet below everything
         number = np.where(floor, -1, np.cumsum(~floor) - 1)
         self.simplices = simplices[~floor]
@@ -134,7 +139,8 @@ class PowerDiagram:
     def cells(self) -> Groups:
         """The corners of each generator's cell, in the plane in order around it."""
         rows, columns = np.nonzero(self.simplices < self.n)
-        cell, corner = self.simplices[rows, columns], self.corner_of[rows]
+        cell = self.simplices[rows, columns]
+        corner = self.corner_of[rows]
         if len(self.corners) < len(self.simplices):
             cell, corner = np.unique(np.stack([cell, corner]), axis=1)
         within: AnyArray = corner
@@ -194,7 +200,7 @@ def _fattening(flat: Floats) -> Floats:
     # walls far away; a hull keeps its facets under such a map
     longest = np.abs(flat).max()
     _, extent, axes = np.linalg.svd((flat - flat.mean(axis=0)) / longest, full_matrices=False)
-    if extent[-1] > THIN * extent[0]:
+    if extent[-1] > 1e-3 * extent[0]:
         return np.asarray(np.eye(len(axes)) / max(1.0, longest))
     return np.asarray(axes * (extent[0] / extent / longest)[:, None])
 
@@ -247,7 +253,8 @@ def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
         grown.append(np.column_stack([sides[1], lone[:, 0]])[proper])
         grown.append(np.column_stack([alone, more])[same])
     found = np.sort(np.vstack(grown), axis=1)
-    n, k = len(original), found.shape[1]
+    n = len(original)
+    k = found.shape[1]
     if k * np.log2(n) >= 63:
         return np.unique(found, axis=0)
     powers = n ** np.arange(k)[::-1]  # a set as one number, which sorts faster than a row
@@ -293,7 +300,9 @@ def walk_all(
     # Sites and planes are in `median_order`. By convexity a cell without higher neighbours holds w.
     d = W.shape[1]
     for q in range(len(W)):
-        lo, hi, axis = 0, len(sites), 0
+        lo = 0
+        hi = len(sites)
+        axis = 0
         while hi - lo > 1:
             middle = (lo + hi) // 2
             if W[q, axis] < sites[middle, axis]:
@@ -301,7 +310,9 @@ def walk_all(
             else:
                 lo = middle
             axis = axis + 1 if axis + 1 < d else 0
-        here, best, height = -1, lo, b[lo]
+        here = -1
+        best = lo
+        height = b[lo]
         for k in range(d):
             height += A[lo, k] * W[q, k]
         while here != best:

@@ -17,9 +17,9 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, Out
 from cayleyklein.geometry.space import refuse_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
-# distance of shapes from the absolute by dimension, relative to its radius: default and smallest
+# Distance of shapes from the absolute, relative to its radius, by dimension: the default of
+# `tolerance`, and the smallest that may be asked for
 TOLERANCES = {2: (1e-4, 1e-12), 3: (1e-2, 1e-6)}
-BEYOND_ENTRIES = 2**22  # values of planes in a block of queries beyond the walls
 
 
 class PlaneCells(NamedTuple):
@@ -43,9 +43,13 @@ class CayleyKleinVoronoi(NotebookCard):
     points : array-like of shape (n, d)
         The generators. Equal points share a cell of order 1, see `duplicates`; in higher orders
         each counts, earlier rows first.
-    metric : CurvedMetric of any curvature, with a factor of full rank
-    order : int, k < n: in a cell, its k generators are the k nearest points, default=1
-    labels : array-like of shape (n,), the class of each point, optional
+    metric : CurvedMetric
+        Metric of any curvature, with a factor of full rank.
+    order : int, default=1
+        Order k < n of the diagram: the k nearest points of a place in a cell are the k generators
+        of the cell.
+    labels : array-like of shape (n,), optional
+        Class of each point.
     window : array-like of shape (2, d), optional
         Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default
         the box of the points, a tenth larger on each side. A hyperbolic diagram ends at its domain.
@@ -77,18 +81,23 @@ class CayleyKleinVoronoi(NotebookCard):
     """
 
     def __init__(
-        self, points: ArrayLike, metric: Any, *, order: int = 1,
-        labels: ArrayLike | None = None, window: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        points: ArrayLike,
+        metric: Any,
+        *,
+        order: int = 1,
+        labels: ArrayLike | None = None,
+        window: ArrayLike | None = None,
+    ) -> None:
         if not isinstance(metric, CurvedMetric):
-            mixed = isinstance(metric, MixedMetric | ProductMetric)
-            raise InvalidInputError(
-                f"metric must be a CurvedMetric; got {type(metric).__name__}"
-                f"{', which has curved bisectors; use one of its metrics' if mixed else ''}."
-            )
+            said = f"metric must be a CurvedMetric; got {type(metric).__name__}"
+            if isinstance(metric, MixedMetric | ProductMetric):
+                said += ", which has curved bisectors; use one of its metrics"
+            raise InvalidInputError(f"{said}.")
         self.metric: CurvedMetric = metric
         self.points = checks.as_points(points, "points", metric.dimension, ndim=2) + 0.0
-        n, self.order = len(self.points), checks.as_count(order, "order")
+        n = len(self.points)
+        self.order = checks.as_count(order, "order")
         if 1 < self.order >= n:
             raise InvalidInputError(f"Got order={order} for {n} points; it must be smaller.")
         self._original = domains.first_equal(self.points)
@@ -101,7 +110,8 @@ class CayleyKleinVoronoi(NotebookCard):
         if labels is not None:
             self.classes, self._codes = domains.encode_labels(labels, n)
             self.labels = np.asarray(labels)
-        used, inside = self._power.used, ~self._power.on_wall
+        used = self._power.used
+        inside = ~self._power.on_wall
         self._disc_corners = np.empty(0)  # where a hyperbolic domain is the unit ball
         if metric.curvature < 0:
             o, rho = self._chart.disc
@@ -215,7 +225,7 @@ class CayleyKleinVoronoi(NotebookCard):
         _power.walk_all(w, A, b, graph.starts, graph.members, sites, found)
         N, r = self._walls
         beyond = np.flatnonzero(~(w @ N.T <= r).all(axis=1))  # ridges out there are not known
-        for part in np.array_split(beyond, 1 + len(beyond) * len(b) // BEYOND_ENTRIES):
+        for part in np.array_split(beyond, 1 + len(beyond) * len(b) // 2**22):  # 32 MB at a time
             found[part] = np.argmax(w[part] @ A.T + b, axis=1)
         found = self._cell_number[rows[found]]
         if self.order > 1 and self.metric.curvature < 0:
@@ -226,10 +236,10 @@ class CayleyKleinVoronoi(NotebookCard):
         """Check a tolerance, and that the diagram is one of the plane (or of space)."""
         d = self.metric.dimension
         if d != 2 and not (space and d == 3):
+            where = "the plane or space" if space else "the plane"
             raise NotRepresentableError(
-                f"These shapes exist for diagrams in the plane{' or space' if space else ''}; this "
-                f"one has {d} dimensions. Use its vertices, regions and ridges, locate() or "
-                f"predict()."
+                f"These shapes exist for diagrams in {where}; this one has {d} dimensions. Use its "
+                f"vertices, regions and ridges, locate() or predict()."
             )
         default, finest = TOLERANCES[d]
         return default if value is None else checks.as_real(value, "tolerance", f"[{finest:g}, 1)")
@@ -243,11 +253,15 @@ class CayleyKleinVoronoi(NotebookCard):
         off = self._tolerance(space=False)
         if self.window is not None:
             chart, power = self._cut_out(off)
-            (pairs, ends), cells, y = power.ridges, power.cells, power.corners
+            pairs, ends = power.ridges
+            cells = power.cells
+            y = power.corners
             pieces = cells.keys, y[cells.members], y[cells.following()]
-            segments, no_arcs = y[ends.members.reshape(-1, 2)], np.full((len(pieces[0]), 2), np.nan)
+            segments = y[ends.members.reshape(-1, 2)]
+            no_arcs = np.full((len(pieces[0]), 2), np.nan)
             return PlaneCells(chart, pairs, segments, *pieces, no_arcs)
-        y, center = self._disc_corners, self.metric.center
+        y = self._disc_corners
+        center = self.metric.center
         heights = self._A[self._cells] @ self._chart.to_local(center) + self._b[self._cells]
         cells = self._power.cells.take(self._cells)
         both = y[self._ridges[2].members.reshape(-1, 2).T]
@@ -261,13 +275,13 @@ class CayleyKleinVoronoi(NotebookCard):
 
         They are cut to the domain or the window; a cell outside has an empty boundary.
         """
-        cell, whole = self._boundary
+        cell, whole = self.boundary_pieces
         places = np.searchsorted(cell, np.arange(1, len(self._cells)))
         parts = (np.split(values, places) for values in whole)
         return [Boundary(*three) for three in zip(*parts, strict=True)]
 
     @cached_property
-    def _boundary(self) -> tuple[Ints, Boundary]:
+    def boundary_pieces(self) -> tuple[Ints, Boundary]:
         """The boundaries of all plane cells one after the other, and the cell of each piece."""
         chart, _, _, cell, starts, ends, angles = self._plane_cells
         return cell, Boundary(chart.to_points(starts), chart.to_points(ends), angles)
@@ -275,7 +289,9 @@ class CayleyKleinVoronoi(NotebookCard):
     def areas(self) -> Floats:
         """Return the exact areas of plane cells in the chart x, which sum to the domain's."""
         chart, _, _, cell, starts, ends, angles = self._plane_cells
-        (x, y), (u, v), sweeps = starts.T, ends.T, angles[:, 1] - angles[:, 0]
+        x, y = starts.T
+        u, v = ends.T
+        sweeps = angles[:, 1] - angles[:, 0]
         sectors = np.where(np.isnan(sweeps), x * v - y * u, sweeps) / 2  # area is ½∮(x dy - y dx)
         areas = np.bincount(cell, sectors, minlength=len(self._cells))
         return np.asarray(areas * abs(np.linalg.det(chart.matrix)), dtype=np.float64)
@@ -308,7 +324,8 @@ class CayleyKleinVoronoi(NotebookCard):
         off = self._tolerance(tolerance)
         if self.metric.dimension == 3:
             return domains.cell_meshes(*self._cut_out(off))
-        outlines, shapely = self.outlines(off), checks.require("shapely", "plot")
+        outlines = self.outlines(off)
+        shapely = checks.require("shapely", "plot")
         # a cell of fewer than three corners is flat to rounding, which also exchanges close corners
         cells = [shapely.Polygon(ring if len(ring) > 2 else None) for ring in outlines]
         return [cell if cell.is_valid else cell.convex_hull for cell in cells]
@@ -329,7 +346,8 @@ class CayleyKleinVoronoi(NotebookCard):
         Where the domain has no such ball there is no simplex: a part of the points' convex hull may
         stay uncovered.
         """
-        said, found = "A triangulation is dual to a diagram of order 1", f"has order {self.order}"
+        said = "A triangulation is dual to a diagram of order 1"
+        found = f"has order {self.order}"
         refuse_at(self.order > 1, said, f"; this one {found}.", NotRepresentableError)
         vertex = self._vertex_number[self._power.corner_of]
         simplices = self._sets[self._power.simplices[vertex >= 0], 0]
@@ -340,7 +358,8 @@ class CayleyKleinVoronoi(NotebookCard):
         """Majority label of the generators of each cell; ties go to the smallest label."""
         if self.labels is None:
             raise InvalidInputError("This diagram has no labels; give labels=, one for each point.")
-        codes, n = self._codes[self.cell_generators], len(self.classes)
+        codes = self._codes[self.cell_generators]
+        n = len(self.classes)
         places = np.arange(len(codes))[:, None] * n + codes
         votes = np.bincount(places.ravel(), minlength=len(codes) * n).reshape(-1, n)
         return np.asarray(self.classes[votes.argmax(axis=1)])
@@ -362,7 +381,8 @@ class CayleyKleinVoronoi(NotebookCard):
         off = self._tolerance(tolerance)
         if self.metric.dimension == 3:
             chart, power = self._cut_out(off)
-            (pairs, corners), x = power.ridges, chart.to_points(power.corners)
+            pairs, corners = power.ridges
+            x = chart.to_points(power.corners)
             return [x[corners.of_group(i)] for i in np.flatnonzero(self._differ(pairs))]
         pairs, segments = self.ridge_segments()
         return segments[self._differ(pairs)]
@@ -373,10 +393,11 @@ class CayleyKleinVoronoi(NotebookCard):
         When the order is over 1, queries must be in the domain.
         """
         cells = self.locate(X)
-        said = (
-            f" lies outside the hyperbolic domain, in no cell of the diagram of order {self.order}"
+        reason = (
+            f" lies outside the hyperbolic domain, in no cell of the diagram of order "
+            f"{self.order}; move or drop such points."
         )
-        refuse_at(cells < 0, "X", f"{said}; move or drop such points.", OutsideDomainError)
+        refuse_at(cells < 0, "X", reason, OutsideDomainError)
         return self.cell_labels[cells]
 
 

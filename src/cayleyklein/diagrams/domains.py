@@ -22,19 +22,8 @@ from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import about, as_finite_array, as_points, expect, refuse_containers
 from cayleyklein.diagrams._power import Groups, PowerDiagram
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import bisectors, lifts, space
+from cayleyklein.geometry import bisectors, distances, lifts, space
 from cayleyklein.metrics import CurvedMetric
-
-LARGEST_SPREAD = 1e100  # largest extent in z (1/it is the smallest): products of 3 are finite
-
-# Vertices farther than FAR typical distances, and than FAR_FROM_ALL times the farthest generator,
-# count as infinitely far. Larger numbers would leave Qhull no digits for near vertices.
-FAR, FAR_FROM_ALL = 1e6, 1e3
-
-MARGIN = 0.1  # of the default window around the generators, relative to their extent
-WINDOW_ROOM = 0.05  # least distance of the point a window is cut around from its sides, relative
-NO_ARC = 1e-12  # an arc this close to a whole circle has length 0: rounding exchanged its ends
-DISC_ROOM = 1.5  # distance of the walls around a hyperbolic domain, in its radii
 
 
 class EquivalentBalls(NamedTuple):
@@ -62,10 +51,12 @@ def equivalent_balls(
 
     Parameters
     ----------
-    points : array-like of shape (n, d), in the domain
+    points : array-like of shape (n, d)
+        Points in the domain.
     metric : CurvedMetric
+        Metric of any curvature.
     as_printed : bool, default=False
-        Whether to return the paper's own balls, which a flat metric has not.
+        Whether to return the paper's own balls; a flat metric has none.
 
     Returns
     -------
@@ -126,7 +117,7 @@ class LocalChart(NamedTuple):
 
 def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floats, Floats]:
     metric.inverse_factor  # noqa: B018 - raises for a factor without inverse
-    metric._inside(points, "points")
+    space.place_inside(metric, points, "points")
     with np.errstate(over="ignore", invalid="ignore"):  # nan is inf - inf or 0 * inf
         sizes = np.abs((points - points[0]) @ metric.factor.T)
         extent = float(np.where(np.isnan(sizes), np.inf, sizes).max())
@@ -136,9 +127,10 @@ def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floa
     pivot = points[np.argmin(np.einsum("ij,ij->i", middle, middle))]
     reach = np.linalg.norm((points - pivot) @ metric.factor.T, axis=1)
     spread = _positive_median(reach, default=1 / np.sqrt(abs(K)) if K else 1.0)
-    spatial, _ = bisectors.point_difference(points, np.broadcast_to(pivot, points.shape), metric)
-    sigma = np.sqrt(metric._inside(pivot[None], "points")[1][0])
-    half = metric._between(points, np.broadcast_to(pivot, points.shape)) / 2
+    pivots = np.broadcast_to(pivot, points.shape)
+    spatial, _ = bisectors.point_difference(points, pivots, metric)
+    sigma = np.sqrt(space.place_inside(metric, pivot[None], "points")[1][0])
+    half = distances.distance_between(points, pivots, metric, "raise") / 2
     offsets = -2 * sigma * lifts.sine(half, K) ** 2
     height = _positive_median(-offsets, default=1.0)
     return LocalChart(metric, pivot, spread), spatial * (spread / height), offsets / height
@@ -154,7 +146,8 @@ def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -
         return None if curvature < 0 else box_around(points)
     said = "A hyperbolic diagram ends at its domain, the inside of the absolute"
     space.refuse_at(curvature < 0, said, "; leave out window.")
-    corners, d = as_finite_array(window, "window"), points.shape[1]
+    corners = as_finite_array(window, "window")
+    d = points.shape[1]
     refuse_extent(float(np.abs(corners).max(initial=0.0)), "window reaches")
     right = corners.shape == (2, d) and bool((corners[0] < corners[1]).all())
     expected = f"two corners, the lower and the upper, of {d} coordinates each"
@@ -162,7 +155,8 @@ def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -
     return corners
 
 
-def refuse_extent(extent: float, what: str, largest: float = LARGEST_SPREAD) -> None:
+def refuse_extent(extent: float, what: str, largest: float = 1e100) -> None:
+    """Refuse an extent that is not between 1/largest and largest; products of 3 are then finite."""
     if extent and not 1 / largest < extent < largest:
         raise InvalidInputError(
             f"{what} {extent:.3g}, and products of such coordinates overflow or underflow; "
@@ -177,10 +171,11 @@ def first_equal(points: Floats) -> Ints:
 
 
 def box_around(points: Floats) -> Floats:
+    """Return the corners (2, d) of the box of points, a tenth larger on each side."""
     lower, upper = points.min(axis=0), points.max(axis=0)
     extent = upper - lower
     extent[extent == 0] = extent.max() or 1.0
-    return np.stack([lower - MARGIN * extent, upper + MARGIN * extent])
+    return np.stack([lower - 0.1 * extent, upper + 0.1 * extent])
 
 
 def cut_out(
@@ -191,20 +186,23 @@ def cut_out(
     The chart that goes with it is around a point well inside.
     """
     if window is None:
-        inner, (N, r) = chart.metric.center, _ball_walls(tolerance)
+        inner = chart.metric.center
+        N, r = _ball_walls(tolerance)
         N = chart.disc[1] * N
     else:
         lower, upper = window
-        room = WINDOW_ROOM * (upper - lower)
+        room = 0.05 * (upper - lower)
         inner = np.clip(chart.pivot, lower + room, upper - room)
-        N, r = np.vstack([chart.matrix, -chart.matrix]), np.append(upper - inner, inner - lower)
+        N = np.vstack([chart.matrix, -chart.matrix])
+        r = np.append(upper - inner, inner - lower)
     power = PowerDiagram(A, b + A @ chart.to_local(inner), N, r)
     return chart._replace(pivot=inner), power
 
 
 def _ball_walls(tolerance: float) -> tuple[Floats, Floats]:
     """Return the walls of a polyhedron in the unit ball of space, within `tolerance` of it."""
-    count, off = 64, math.inf
+    count = 64
+    off = math.inf
     while off > tolerance:
         # a spiral of points that are spread evenly over the sphere
         height = 1 - (2 * np.arange(count) + 1) / count
@@ -221,9 +219,11 @@ def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:
     """Return walls around the domain, or far around the generators w."""
     if chart.metric.curvature < 0:
         o, rho = chart.disc
-        reach = DISC_ROOM * (1 + float(np.linalg.norm(o))) / rho
+        reach = 1.5 * (1 + float(np.linalg.norm(o))) / rho
     else:
-        reach = max(FAR, FAR_FROM_ALL * float(np.linalg.norm(w, axis=1).max()))
+        # Vertices beyond count as infinitely far. Farther walls would leave Qhull no digits for
+        # near vertices.
+        reach = max(1e6, 1e3 * float(np.linalg.norm(w, axis=1).max()))
     d = w.shape[1]
     corners = np.eye(d + 1) - 1 / (d + 1)  # of a regular simplex around the ball of this radius
     N = corners @ np.linalg.svd(corners)[2][:d].T
@@ -252,7 +252,8 @@ def cut_to_disc(
     corners: Floats, cells: Groups, around_center: int
 ) -> tuple[Ints, Floats, Floats, Floats]:
     """Intersect polygons, counter-clockwise, with the unit disc; `around_center` has its centre."""
-    tail, head = cells.members, cells.following()
+    tail = cells.members
+    head = cells.following()
     # both cells at an edge cut it from the same end, so that they agree to the last bit
     back = (tail > head)[:, None]
     low, high, meets = cut_edges(corners[np.minimum(tail, head)], corners[np.maximum(tail, head)])
@@ -263,10 +264,11 @@ def cut_to_disc(
         return np.array([around_center]), east, east, np.array([[0.0, 2 * math.pi]])
     follower = Groups.of(cell, np.arange(len(cell)), len(cells.sizes)).following()
     leaving = np.flatnonzero(~in_ball(corners)[head[meets]])
-    arc_start, arc_end = end[leaving], start[follower[leaving]]
+    arc_start = end[leaving]
+    arc_end = start[follower[leaving]]
     first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (arc_start, arc_end))
     sweep = np.mod(last - first, 2 * math.pi)
-    sweep[sweep > 2 * math.pi - NO_ARC] = 0.0
+    sweep[sweep > 2 * math.pi - 1e-12] = 0.0  # rounding exchanged the ends of an arc of length 0
     segments = start, end, np.full((len(cell), 2), np.nan)
     arcs = arc_start, arc_end, np.stack([first, first + sweep], axis=1)
     order = np.argsort(np.append(np.arange(len(cell)), leaving), kind="stable")
@@ -283,7 +285,8 @@ def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
     room = sqlength - cross * cross
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(np.maximum(room, 0.0))
-        enter, leave = (-along - root) / sqlength, (-along + root) / sqlength
+        enter = (-along - root) / sqlength
+        leave = (-along + root) / sqlength
     tail_in, head_in = in_ball(tail), in_ball(head)
     enter, leave = np.where(tail_in, 0.0, enter), np.where(head_in, 1.0, leave)
     meets = (sqlength > 0) & (tail_in | head_in | ((room > 0) & (enter > 0) & (leave < 1)))
@@ -306,9 +309,9 @@ class Boundary(NamedTuple):
     array([ True, False])
     """
 
-    starts: Floats
-    ends: Floats
-    angles: Floats
+    starts: Floats  #: Start of each piece, shape (m, 2).
+    ends: Floats  #: End of each piece, shape (m, 2).
+    angles: Floats  #: Angles θ of the start and the end of each piece, shape (m, 2).
 
 
 class Triangulation(NamedTuple):
@@ -329,7 +332,7 @@ class Triangulation(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """A closed triangle mesh: vertices (v, 3), and triangles (t, 3) of them, seen from outside.
+    """A closed triangle mesh.
 
     >>> corners = np.vstack([np.zeros(3), np.eye(3)])
     >>> faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -337,8 +340,8 @@ class Mesh(NamedTuple):
     1.0
     """
 
-    vertices: Floats
-    triangles: Ints
+    vertices: Floats  #: Corners, shape (v, 3).
+    triangles: Ints  #: Vertices of each triangle, anticlockwise seen from outside, shape (t, 3).
 
     @property
     def volume(self) -> float:
@@ -362,7 +365,8 @@ def cell_meshes(chart: LocalChart, power: PowerDiagram) -> list[Mesh]:
     cell = np.append(pairs[ridge, 0], pairs[ridge[inner], 1])
     faces = np.vstack([triangles, triangles[inner, ::-1]])
     order = np.argsort(cell, kind="stable")
-    x, meshes = chart.to_points(power.corners), []
+    x = chart.to_points(power.corners)
+    meshes = []
     for part in np.split(faces[order], np.searchsorted(cell[order], np.arange(1, power.n))):
         used, number = np.unique(part, return_inverse=True)
         meshes.append(Mesh(x[used], number.reshape(-1, 3)))

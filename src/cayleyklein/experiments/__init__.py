@@ -6,6 +6,15 @@ from cayleyklein.experiments.problems import FULL, QUICK, Problem, Protocol, loa
 from cayleyklein.experiments.scores import PairedDifference, paired_difference
 
 __all__ = [
-    "FULL", "QUICK", "Comparison", "PairedDifference", "Problem", "Protocol", "Reproduction",
-    "compare", "load_problem", "paired_difference", "reproduce",
-]  # fmt: skip
+    "FULL",
+    "QUICK",
+    "Comparison",
+    "PairedDifference",
+    "Problem",
+    "Protocol",
+    "Reproduction",
+    "compare",
+    "load_problem",
+    "paired_difference",
+    "reproduce",
+]

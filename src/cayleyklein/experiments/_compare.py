@@ -24,6 +24,7 @@ class Comparison:
     Attributes
     ----------
     problems : tuple of Problem
+        The data sets.
     results : list of dict
         For each data set and method: "accuracy" and "log_loss", or "r2", "rmse" and "mae" where
         numbers are predicted; "standard_error" of the first, "over_knn" and "over_flat" (the
@@ -34,6 +35,7 @@ class Comparison:
     n_neighbors : int or None
         Neighbours that vote; None for the default of each method.
     n_splits, test_size : int and float
+        Number of splits, and share of the rows that are tested.
     provenance : dict
         Code, versions, machine and date.
 
@@ -62,15 +64,28 @@ class Comparison:
         return next(r for r in self.results if (r["dataset"], r["method"]) == dataset_and_method)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON."""
-        options = {name: getattr(self, name) for name in ("n_neighbors", "n_splits", "test_size")}
-        datasets = [
-            {"name": p.name, "size": p.describe(), "notes": list(p.notes)}
-            | {"curvature": found and found.verdict}
-            for p, found in zip(self.problems, self.curvatures.values(), strict=True)
-        ]
-        found = {"datasets": datasets, "results": self.results, "provenance": self.provenance}
-        return {"format": "cayleyklein-comparison", "version": 2} | options | found
+        """Return all results as plain values for JSON."""
+        datasets = []
+        for problem in self.problems:
+            estimate = self.curvatures[problem.name]
+            datasets.append(
+                {
+                    "name": problem.name,
+                    "size": problem.describe(),
+                    "notes": list(problem.notes),
+                    "curvature": None if estimate is None else estimate.verdict,
+                }
+            )
+        return {
+            "format": "cayleyklein-comparison",
+            "version": 2,
+            "n_neighbors": self.n_neighbors,
+            "n_splits": self.n_splits,
+            "test_size": self.test_size,
+            "datasets": datasets,
+            "results": self.results,
+            "provenance": self.provenance,
+        }
 
     @cached_property
     def curvatures(self) -> dict[str, CurvatureEstimate | None]:
@@ -79,10 +94,11 @@ class Comparison:
 
     @property
     def _parts(self) -> list[report.ProblemResults]:
-        return [
-            (p, [r for r in self.results if r["dataset"] == p.name], self.curvatures[p.name])
-            for p in self.problems
-        ]
+        parts = []
+        for problem in self.problems:
+            results = [result for result in self.results if result["dataset"] == problem.name]
+            parts.append((problem, results, self.curvatures[problem.name]))
+        return parts
 
     def overview(self) -> html.ReportTable:
         """Return the best method for each data set, whether that is shown, and how curved it is."""
@@ -117,8 +133,11 @@ class Comparison:
             f"Prediction by kernel machines and by nearest neighbours{votes} in learned metrics, "
             f"and by other methods, over {self.n_splits} random splits with "
             f"{100 * self.test_size:.3g} % of the rows for testing.",
-            sections, report.HOW_TO_READ, self.provenance, self.to_python(),
-        )  # fmt: skip
+            sections,
+            report.HOW_TO_READ,
+            self.provenance,
+            self.to_python(),
+        )
 
     def write_report(self, path: str | Path) -> Path:
         """Write the report, and make its folder; an error leaves the old file."""
@@ -129,11 +148,16 @@ class Comparison:
 
 def compare(
     data: str | Path | Problem | Iterable[str | Path | Problem] = ("wine", "balance", "vowel"),
-    *, methods: Sequence[str] = COMPARED, n_neighbors: int | None = None, n_splits: int = 5,
-    test_size: float = 0.2, n_jobs: int | None = None, progress: ProgressCallback | None = None,
+    *,
+    methods: Sequence[str] = COMPARED,
+    n_neighbors: int | None = None,
+    n_splits: int = 5,
+    test_size: float = 0.2,
+    n_jobs: int | None = None,
+    progress: ProgressCallback | None = None,
     **table: Any,
-) -> Comparison:  # fmt: skip
-    """Compare our default, every geometry and other methods on the same splits.
+) -> Comparison:
+    """Compare the default metric, every geometry and other methods on the same splits.
 
     Parameters
     ----------
@@ -145,14 +169,14 @@ def compare(
         and "flat" are always added: the others are compared with them. Numbers have neither "mixed"
         nor "nca".
     n_neighbors : int, optional
-        Neighbours that vote, with equal weights; by default those of
+        Number of neighbours that vote, with equal weights; by default that of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
     n_splits : int, default=5
-        At least 2: a single split cannot show how certain a difference is.
+        Number of splits, at least 2: a single split cannot show how certain a difference is.
     test_size : float, default=0.2
         Share of the rows that are tested.
     n_jobs : int, optional
-        Processes; -1 for one for each core. The accuracies do not depend on it.
+        Number of processes; -1 takes one per core. The accuracies do not depend on it.
     progress : callable, optional
         Called after each fit with the number of finished fits, of all fits, and a description.
     **table : options of :func:`load_problem` for files
@@ -179,9 +203,11 @@ def compare(
     if not problems:
         raise InvalidInputError("No data to compare on; name a bundled data set or a file.")
     splits = {name: repeated_splits(p, n_splits, test_size) for name, p in problems.items()}
-    pairs = [
-        (name, m) for name, p in problems.items() for m in chosen if p.task in METHODS[m].tasks
-    ]
-    outcomes = run_cells([Cell(*pair, k) for pair in pairs], problems, splits, n_jobs, progress)
-    results, used = summarize(outcomes), tuple(problems.values())
+    cells = []
+    for name, problem in problems.items():
+        possible = [method for method in chosen if problem.task in METHODS[method].tasks]
+        cells += [Cell(name, method, k) for method in possible]
+    outcomes = run_cells(cells, problems, splits, n_jobs, progress)
+    results = summarize(outcomes)
+    used = tuple(problems.values())
     return Comparison(used, results, k, int(n_splits), test_size, provenance())

@@ -14,6 +14,7 @@ from cayleyklein.experiments import _runs
 from cayleyklein.experiments import page as html
 from cayleyklein.experiments._runs import Outcome, ProgressCallback
 from cayleyklein.experiments.methods import (
+    GEOMETRIES_IN_PRINT,
     METHODS,
     REPRODUCED,
     WHOSE,
@@ -48,42 +49,42 @@ vowel   1 .832* .797  .827  3 .828* .782  .827  5 .826  .805  .827* 11 .839* .76
 balance 1 .924* .891  .846  3 .917* .911  .846  5 .907* .895  .846  11 .874  .897* .846
 pima    1 .726* .706  .709  3 .706  .695  .709* 5 .714* .712  .709  11 .713* .698  .709
 """
-MIXED = """
+PAPER_TABLES = {
+    "exp": EXP,
+    "targets": EXP,
+    "mixed": """
 dataset flat  elliptic hyperbolic mixed
 wine    3 .993* .984 .893 .986
 sonar   3 .733  .788 .640 .802*
 balance 3 .846  .910 .904 .920*
 pima    3 .709  .712 .699 .720*
 vowel   3 .827  .825 .816 .841*
-"""
-PAPER_TABLES = {"exp": EXP, "targets": EXP, "mixed": MIXED}
-VOTES = 3  # neighbours that vote in the table "targets"
+""",
+}
 # Share α of the elliptic distance in the paper's mixed distance.
 PAPER_ALPHA = {"wine": 0.741, "sonar": 0.794, "balance": 0.440, "pima": 0.584, "vowel": 0.407}
 
 
 def _read_cells(table: str) -> list[PaperCell]:
-    (_, *methods), *lines = (line.split() for line in PAPER_TABLES[table].strip().splitlines())
-    width = 1 + len(methods)
-    rows = [(line[0], line[i : i + width]) for line in lines for i in range(1, len(line), width)]
+    head, *lines = PAPER_TABLES[table].strip().splitlines()
+    _, *methods = head.split()
     cells = []
-    for dataset, (k, *texts) in sorted(rows, key=lambda row: int(row[1][0])):
-        votes, targets = (VOTES, int(k)) if table == "targets" else (int(k), None)
-        for method, text in zip(methods, texts, strict=True):
-            if text != "-":
-                number, bold = float(text.removesuffix("*")), text.endswith("*")
-                cells.append(PaperCell(table, dataset, method, votes, targets, number, bold))
-    return cells
+    for line in lines:
+        dataset, *texts = line.split()
+        while texts:
+            k = int(texts.pop(0))
+            votes, targets = (3, k) if table == "targets" else (k, None)
+            for method in methods:
+                text = texts.pop(0)
+                if text != "-":
+                    number = float(text.removesuffix("*"))
+                    bold = text.endswith("*")
+                    cells.append(PaperCell(table, dataset, method, votes, targets, number, bold))
+    # all data sets at one k after the other, as the paper has them
+    return sorted(cells, key=lambda cell: cell.n_targets or cell.k)
 
 
 PAPER_CELLS = tuple(cell for table in PAPER_TABLES for cell in _read_cells(table))
-METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
-HALF_DIGIT = 0.0005  # half of the last digit that the paper prints
-TABLE_TITLES = {
-    "exp": "Classification with curved metrics (the paper's table tab:exp)",
-    "targets": "The same, with k read as the target neighbours of a row, and votes of 3",
-    "mixed": "Mixed metrics (the paper's table tab:mixed)",
-}
 PAPER_LEGEND = (
     "For each geometry: the paper's number; the paper's algorithm, CayleyKleinLMNN, with as many "
     "target neighbours as vote, on the columns as they are, as the paper has it; the same on "
@@ -101,31 +102,34 @@ def cells_of(
     methods: Sequence[str] = REPRODUCED,
     datasets: Sequence[str] | None = None,
 ) -> list[Cell]:
-    """Return the cells of tables: a method of the paper where it is printed, another in all."""
+    """Return the cells to compute: the paper's methods where it has them, others everywhere."""
     found: dict[Cell, None] = {}
     for table in tables:
         printed = [paper for paper in PAPER_CELLS if paper.table == table]
-        missing = METHODS_IN_PRINT - {paper.method for paper in printed}
+        missing = GEOMETRIES_IN_PRINT.keys() - {paper.method for paper in printed}
         for paper in printed:
             if datasets is not None and paper.dataset not in datasets:
                 continue
-            some = (method for method in methods if in_print(method) not in missing)
-            found |= dict.fromkeys(Cell(paper.dataset, m, paper.k, paper.n_targets) for m in some)
+            for method in methods:
+                if in_print(method) not in missing:
+                    found[Cell(paper.dataset, method, paper.k, paper.n_targets)] = None
     return list(found)
 
 
 def paper_marks(result: Result, is_partition: bool) -> list[dict[str, Any]]:
-    """Return the paper's numbers for a result, each with a mark; a single split is level."""
+    """Return the paper's numbers for a result, each with a mark; of a single split "level"."""
     tolerance = math.inf if result["standard_error"] is None else result["standard_error"]
     if is_partition:
         tolerance = 1 / sum(outcome["n_test"] for outcome in result["outcomes"])
-    cell, marks = cell_of(result), []
+    cell = cell_of(result)
+    marks = []
     cell = cell._replace(method=in_print(cell.method))
     for paper in PAPER_CELLS:
         if paper[1:5] == cell:
             gap = result["accuracy"] - paper.accuracy
-            is_level = abs(gap) <= tolerance + HALF_DIGIT
-            kind = "level" if is_level else "above" if gap > 0 else "below"
+            kind = "above" if gap > 0 else "below"
+            if abs(gap) <= tolerance + 0.0005:  # half of the last digit that the paper prints
+                kind = "level"
             marks.append(paper._asdict() | {"mark": kind})
     return marks
 
@@ -133,9 +137,11 @@ def paper_marks(result: Result, is_partition: bool) -> list[dict[str, Any]]:
 def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
     by_cell = {cell_of(result): result for result in results}
     printed = {Cell(*p[1:5]): f"{p.accuracy:.3f}" for p in PAPER_CELLS if p.table == table}
-    marked = {
-        cell: mark for cell, r in by_cell.items() for mark in r["paper"] if mark["table"] == table
-    }
+    marked = {}
+    for cell, result in by_cell.items():
+        for mark in result["paper"]:
+            if mark["table"] == table:
+                marked[cell] = mark
 
     def ours(cell: Cell) -> str:
         if cell not in by_cell:
@@ -144,10 +150,15 @@ def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
         bold = "**" if by_cell[cell]["is_better_than_flat"] else ""
         return f"{bold}{accuracy_text(by_cell[cell])}{mark}{bold}"
 
+    def theirs(cell: Cell) -> str:
+        return printed.get(cell, "")
+
     def alphas(cell: Cell) -> str:
-        found = [by_cell[cell._replace(method=name)]["alpha"] for name in mixed]
-        texts = ["" if alpha is None else f"{alpha:.2f}" for alpha in found]
-        return ", ".join([f"{PAPER_ALPHA[cell.dataset]:.2f}", *texts])
+        texts = [f"{PAPER_ALPHA[cell.dataset]:.2f}"]
+        for name in mixed:
+            alpha = by_cell[cell._replace(method=name)]["alpha"]
+            texts.append("" if alpha is None else f"{alpha:.2f}")
+        return ", ".join(texts)
 
     columns: list[tuple[str, str, Callable[[Cell], str]]] = []  # name, method, text of a cell
     computed = dict.fromkeys(cell.method for cell in by_cell)
@@ -159,20 +170,20 @@ def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
             if prefix + method in computed
         ]
         if ran:
-            columns += [(f"{title}: paper", method, lambda cell: printed.get(cell, "")), *ran]
-    others = [m for m in computed if in_print(m) not in METHODS_IN_PRINT]
+            columns += [(f"{title}: paper", method, theirs), *ran]
+    others = [m for m in computed if in_print(m) not in GEOMETRIES_IN_PRINT]
     columns += [(METHODS[method].title, method, ours) for method in others]
     mixed = [prefix + "mixed" for prefix in WHOSE if prefix + "mixed" in computed]
     if table == "mixed" and mixed:
         each = ", ".join(WHOSE[whose(name)] for name in mixed)
         columns.append((f"α of mixed: paper, {each}", mixed[0], alphas))
 
-    rows = [
-        [str(row.n_targets or row.k), row.dataset]
-        + [text(row._replace(method=method)) for _, method, text in columns]
-        for row in dict.fromkeys(cell._replace(method="") for cell in printed)
-        if row.dataset in {cell.dataset for cell in by_cell}
-    ]
+    rows = []
+    used = {cell.dataset for cell in by_cell}
+    for row in dict.fromkeys(cell._replace(method="") for cell in printed):
+        if row.dataset in used:
+            texts = [text(row._replace(method=method)) for _, method, text in columns]
+            rows.append([str(row.n_targets or row.k), row.dataset, *texts])
     names = ("k", "data set", *(name for name, _, _ in columns))
     counts = []
     for prefix, who in WHOSE.items():
@@ -186,7 +197,12 @@ def paper_table(results: Sequence[Result], table: str) -> html.ReportTable:
         if mark["mark"] == "below"
     ]
     notes = [f"Beside the numbers of the paper's table, {'; '.join(counts)}.", *below]
-    return html.ReportTable(TABLE_TITLES[table], names, rows, 2, notes)
+    titles = {
+        "exp": "Classification with curved metrics (the paper's table tab:exp)",
+        "targets": "The same, with k read as the target neighbours of a row, and votes of 3",
+        "mixed": "Mixed metrics (the paper's table tab:mixed)",
+    }
+    return html.ReportTable(titles[table], names, rows, 2, notes)
 
 
 @dataclass(frozen=True)
@@ -196,6 +212,7 @@ class Reproduction:
     Attributes
     ----------
     protocol : Protocol
+        The splits.
     names : tuple of str
         Tables that were computed: "exp", "targets", "mixed".
     results : list of dict
@@ -227,7 +244,8 @@ class Reproduction:
 
     def describe(self) -> str:
         """Return the protocol, date, version and machine as two sentences."""
-        about, machine = self.provenance, self.provenance["machine"]
+        about = self.provenance
+        machine = self.provenance["machine"]
         commit = f", commit {about['commit']}" if about["commit"] else ""
         return (
             f"Protocol ({self.protocol.name}): {self.protocol.describe()}. Measured on "
@@ -241,21 +259,28 @@ class Reproduction:
         return "\n\n".join([*parts, PAPER_LEGEND, self.describe()])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return all results as plain values for JSON."""
         return {
-            "format": "cayleyklein-reproduction", "version": 1, "protocol": asdict(self.protocol),
-            "tables": list(self.names), "provenance": self.provenance, "cells": self.results,
-        }  # fmt: skip
+            "format": "cayleyklein-reproduction",
+            "version": 1,
+            "protocol": asdict(self.protocol),
+            "tables": list(self.names),
+            "provenance": self.provenance,
+            "cells": self.results,
+        }
 
     def write(self, folder: str | Path) -> dict[str, Path]:
         """Write results.json, report.html and a Markdown file for each table."""
-        where, tables = as_path(folder, "folder"), self.tables()
+        where = as_path(folder, "folder")
+        tables = self.tables()
         report = html.page(
             "The paper's tables, reproduced",
             "Nielsen, Muzellec, Nock: Large Margin Nearest Neighbor Classification using Curved "
             "Mahalanobis Distances, section 5.",
-            [table.to_html() for table in tables], [PAPER_LEGEND, self.describe()], self.provenance,
-        )  # fmt: skip
+            [table.to_html() for table in tables],
+            [PAPER_LEGEND, self.describe()],
+            self.provenance,
+        )
         texts = {
             "results.json": json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n",
             "report.html": report,
@@ -305,7 +330,10 @@ def reproduce(
         "flat", "elliptic", "hyperbolic" and "mixed" with our defaults; the same by the paper's
         algorithm, as "paper-flat", and on standardised columns, as "paper-std-flat"; "knn" and
         "neighbors". k neighbours vote, equally.
-    n_jobs, progress : see :func:`compare`
+    n_jobs : int, optional
+        Number of processes; -1 takes one per core. The accuracies do not depend on it.
+    progress : callable, optional
+        Called after each fit with the number of finished fits, of all fits, and a description.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Runs of methods on splits: in parallel, resumable, and with a record of code and machine."""
+"""Run methods on splits: in parallel, resumable, with a record of code and machine."""
 
 import hashlib
 import json
@@ -37,14 +37,17 @@ ProgressCallback = Callable[[int, int, str], object]
 def evaluate_cells(cells: Sequence[Cell], problem: Problem, split: Split) -> list[Outcome]:
     """Fit a method to the training rows of a split, and test it on the others, on one thread.
 
-    The cells are of one method whose metric does not depend on the k that votes: it is learned for
-    the first one, and the others vote by it.
+    If there are several cells, they share a metric, which does not depend on the k that votes: it
+    is learned for the first one, and the others vote by it.
     """
-    (train, test), rows, y = split, problem.X, problem.y
+    train, test = split
+    rows = problem.X
+    y = problem.y
     first = cells[0]
     model = METHODS[first.method].make(problem.task, first.k, first.n_targets)
     if hasattr(rows, "iloc"):
-        model, rows = make_pipeline(TableEncoder(), model), rows.iloc
+        model = make_pipeline(TableEncoder(), model)
+        rows = rows.iloc
     # BLAS threads would change the last digits, and the CPU time, with the number of processes
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -73,7 +76,7 @@ def evaluate_cells(cells: Sequence[Cell], problem: Problem, split: Split) -> lis
 
 
 def tested(model: Any, problem: Problem, rows: Any, test: Any) -> Outcome:
-    """Return how a fitted model does on test rows."""
+    """Return the scores of a fitted model on test rows."""
     start = time.process_time()
     predicted = model.predict(rows[test])
     seconds = {"predict_seconds": time.process_time() - start}
@@ -89,7 +92,7 @@ def tested(model: Any, problem: Problem, rows: Any, test: Any) -> Outcome:
 
 
 def grouped(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Return the cells in groups that one fit serves, in their order."""
+    """Return the cells in groups that share one fit, in their order."""
     groups: dict[Any, list[Cell]] = {}
     for cell in cells:
         learned_for = METHODS[cell.method].learned_for
@@ -100,15 +103,20 @@ def grouped(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def run_cells(
-    cells: Sequence[Cell], problems: Mapping[str, Problem], splits: Mapping[str, Sequence[Split]],
-    n_jobs: int | None, progress: ProgressCallback | None, store: "CellStore | None" = None,
-) -> dict[Cell, list[Outcome]]:  # fmt: skip
+    cells: Sequence[Cell],
+    problems: Mapping[str, Problem],
+    splits: Mapping[str, Sequence[Split]],
+    n_jobs: int | None,
+    progress: ProgressCallback | None,
+    store: "CellStore | None" = None,
+) -> dict[Cell, list[Outcome]]:
     expect(progress is None or callable(progress), "progress", progress, "a function, or None")
     tell = progress or (lambda *_: None)
     n_workers = min(as_jobs(n_jobs), cpu_count())
     parallel = Parallel(n_workers, return_as="generator", batch_size=1)
     found = {} if store is None else store.read(cells)
-    done, total = (sum(len(splits[c.dataset]) for c in some) for some in (found, cells))
+    done = sum(len(splits[cell.dataset]) for cell in found)
+    total = sum(len(splits[cell.dataset]) for cell in cells)
     if found:
         tell(done, total, "finished before")
     groups = grouped([cell for cell in cells if cell not in found])
@@ -120,7 +128,7 @@ def run_cells(
             parts.append(outcome)
             done += 1
             if store is not None and len(parts) == len(splits[cell.dataset]):
-                store.write(cell, parts)  # here, because workers may be on other machines
+                store.write(cell, parts)  # not in the workers, which may be on other machines
             tell(done, total, str(cell))
     return {cell: found[cell] for cell in cells}
 
@@ -132,7 +140,7 @@ def write(path: Path, text: str) -> None:
 
 
 class CellStore(NamedTuple):
-    """A folder with a file for each finished cell of one run: one protocol and one code."""
+    """A folder with a file for each finished cell of a run, that is of a protocol and a code."""
 
     folder: Path
     run: str
@@ -143,7 +151,7 @@ class CellStore(NamedTuple):
 
     def read(self, cells: Sequence[Cell]) -> dict[Cell, list[Outcome]]:
         found = {}
-        for cell in cells:  # except files that are missing, or not ours
+        for cell in cells:  # files that are missing, or not ours, are skipped
             with suppress(OSError, ValueError, KeyError, TypeError):
                 stored = json.loads(self.path(cell).read_text("utf-8"))
                 if (stored["run"], stored["cell"]) == (self.run, list(cell)):
@@ -165,11 +173,13 @@ def provenance() -> dict[str, Any]:
     processor = named[1].strip() if named else platform.processor() or platform.machine()
     machine = {"system": platform.platform(), "processor": processor, "cores": os.cpu_count()}
     return {
-        "cayleyklein": __version__, "commit": commit(), "machine": machine,
+        "cayleyklein": __version__,
+        "commit": commit(),
+        "machine": machine,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "versions": {name: version(name) for name in PACKAGES_NAMED},
-    }  # fmt: skip
+    }
 
 
 @cache

@@ -23,14 +23,11 @@ from cayleyklein.prediction import (
     CurvedKNeighborsRegressor,
 )
 
-SEED = 0
-SEEDED: dict[str, Any] = {"random_state": SEED}
-PAPER_NEIGHBORS = 3
-BOTH_TASKS = ("class", "number")
-BASELINE, BY_NEIGHBORS = "knn", "neighbors"
+BASELINE = "knn"
 # Prefixes of the methods that are the paper's algorithm: on columns as they are given, as the paper
 # has it, and on standardised ones.
-PAPERS, STANDARDISED = "paper-", "paper-std-"
+PAPERS = "paper-"
+STANDARDISED = "paper-std-"
 WHOSE = {PAPERS: "paper's algorithm", STANDARDISED: "same, standardised", "": "ours"}
 
 
@@ -47,12 +44,12 @@ def in_print(method: str) -> str:
 class Method(NamedTuple):
     """A title, and a function (task, k, n_targets) → estimator, k and n_targets None by default.
 
-    The metric that it learns depends on the k that votes, or not; one fit then serves several k.
+    `learned_for` returns what the learned metric depends on: cells of equal values share one fit.
     """
 
     title: str
     make: Callable[..., Any]
-    tasks: tuple[str, ...] = BOTH_TASKS
+    tasks: tuple[str, ...] = ("class", "number")
     learned_for: Callable[[int | None, int | None], Any] | None = None
 
     def title_for(self, task: str) -> str:
@@ -60,7 +57,10 @@ class Method(NamedTuple):
 
 
 def _either(title: str, classifier: Any, regressor: Any) -> Method:
-    return Method(title, lambda task, *_: clone(classifier if task == "class" else regressor))
+    def make(task: str, k: int | None = None, n_targets: int | None = None) -> Any:
+        return clone(classifier if task == "class" else regressor)
+
+    return Method(title, make)
 
 
 def _scaled(title: str, *learners: BaseEstimator) -> Method:
@@ -68,7 +68,7 @@ def _scaled(title: str, *learners: BaseEstimator) -> Method:
         votes = neighbors.KNeighborsClassifier if task == "class" else neighbors.KNeighborsRegressor
         return make_pipeline(StandardScaler(), *map(clone, learners), votes(k or 5))
 
-    return Method(title, make, BOTH_TASKS[: 1 if learners else 2])
+    return Method(title, make, ("class",) if learners else ("class", "number"))
 
 
 def _curved(title: str, geometry: str) -> Method:
@@ -76,32 +76,38 @@ def _curved(title: str, geometry: str) -> Method:
         votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
         kind = CurvedKNeighborsClassifier if task == "class" else CurvedKNeighborsRegressor
         if task == "number" or n_targets is None:
-            return kind(**votes, **SEEDED, geometry=geometry)
+            return kind(**votes, random_state=0, geometry=geometry)
         learned = "product" if geometry == "auto" else geometry
-        return kind(**votes, learner=CurvedLMNN(geometry=learned, n_targets=n_targets, **SEEDED))
+        learner = CurvedLMNN(geometry=learned, n_targets=n_targets, random_state=0)
+        return kind(**votes, learner=learner)
 
-    mixed = geometry == "mixed"
-    tasks = BOTH_TASKS[:1] if mixed else BOTH_TASKS
-    # the α of a mixed metric is chosen for the k that votes
-    return Method(title, make, tasks, lambda k, n_targets: (k if mixed else None, n_targets))
+    def learned_for(k: int | None, n_targets: int | None) -> Any:
+        # the α of a mixed metric is chosen for the k that votes
+        return (k if geometry == "mixed" else None, n_targets)
+
+    tasks = ("class",) if geometry == "mixed" else ("class", "number")
+    return Method(title, make, tasks, learned_for)
 
 
 def _paper(title: str, geometry: str, *, standardize: bool) -> Method:
-    """Return the paper's algorithm: as many target neighbours as vote, unless they are given."""
+    """Return the paper's algorithm: as many target neighbours as vote, unless they are given.
+
+    Three neighbours vote by default, as in the paper's second table.
+    """
 
     def make(task: str, k: int | None = None, n_targets: int | None = None) -> Any:
-        k = k or PAPER_NEIGHBORS
+        k = k or 3
         learner = CayleyKleinLMNN(
-            geometry, n_targets=n_targets or k, standardize=standardize, **SEEDED
+            geometry, n_targets=n_targets or k, standardize=standardize, random_state=0
         )
         return CurvedKNeighborsClassifier(k, weights="uniform", learner=learner)
 
     def learned_for(k: int | None, n_targets: int | None) -> Any:
-        k = k or PAPER_NEIGHBORS
+        k = k or 3
         return (k if geometry == "mixed" else None, n_targets or k)
 
     kind = "paper's algorithm, standardised" if standardize else "paper's algorithm"
-    return Method(f"{title}, {kind}", make, BOTH_TASKS[:1], learned_for)
+    return Method(f"{title}, {kind}", make, ("class",), learned_for)
 
 
 class Cell(NamedTuple):
@@ -118,15 +124,20 @@ class Cell(NamedTuple):
 
 
 SVM_GRID = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
-SVM_FOLDS = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
+SVM_FOLDS = KFold(
+    3, shuffle=True, random_state=0
+)  # stratified folds need several rows of each class
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
         self.classes_, counts = np.unique(y, return_counts=True)
         self.model_ = GridSearchCV(SVC(), SVM_GRID, cv=SVM_FOLDS).fit(X, y).best_estimator_
-        rows, n_folds = np.arange(len(y)), int(min(3, counts.min()))
-        scored: Any = n_folds if n_folds > 1 else [(rows, rows)]  # single rows have no other fold
+        rows = np.arange(len(y))
+        n_folds = int(min(3, counts.min()))
+        scored: Any = (
+            n_folds if n_folds > 1 else [(rows, rows)]
+        )  # a class of one row cannot be split
         self.calibrated_ = CalibratedClassifierCV(self.model_, cv=scored, ensemble=False).fit(X, y)
         return self
 
@@ -137,15 +148,23 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
         return self.calibrated_.predict_proba(X)
 
 
-CURVED = {"flat": "flat LMNN", "elliptic": "elliptic", "hyperbolic": "hyperbolic"}
-GEOMETRIES_IN_PRINT = CURVED | {"mixed": "mixed"}
+GEOMETRIES_IN_PRINT = {  # and their titles
+    "flat": "flat LMNN",
+    "elliptic": "elliptic",
+    "hyperbolic": "hyperbolic",
+    "mixed": "mixed",
+}
 METHODS = {
     BASELINE: _scaled("standardised k-NN"),
-    BY_NEIGHBORS: _curved("neighbours", "auto"),
+    "neighbors": _curved("neighbours", "auto"),
     "kernel": _either(
-        "kernel machines", CurvedKernelClassifier(**SEEDED), CurvedKernelRegressor(**SEEDED)
+        "kernel machines",
+        CurvedKernelClassifier(random_state=0),
+        CurvedKernelRegressor(random_state=0),
     ),
-    **{name: _curved(title, name) for name, title in CURVED.items()},
+    "flat": _curved("flat LMNN", "flat"),
+    "elliptic": _curved("elliptic", "elliptic"),
+    "hyperbolic": _curved("hyperbolic", "hyperbolic"),
     "learned": _curved("learned K", "learned"),
     "mixed": _curved("mixed", "mixed"),
     **{
@@ -156,9 +175,11 @@ METHODS = {
         STANDARDISED + name: _paper(title, name, standardize=True)
         for name, title in GEOMETRIES_IN_PRINT.items()
     },
-    "nca": _scaled("NCA + k-NN", neighbors.NeighborhoodComponentsAnalysis(random_state=SEED)),
+    "nca": _scaled("NCA + k-NN", neighbors.NeighborhoodComponentsAnalysis(random_state=0)),
     "forest": _either(
-        "random forest", RandomForestClassifier(200, **SEEDED), RandomForestRegressor(200, **SEEDED)
+        "random forest",
+        RandomForestClassifier(200, random_state=0),
+        RandomForestRegressor(200, random_state=0),
     ),
     "svm": _either(
         "RBF SVM",
@@ -176,7 +197,7 @@ REPRODUCED = (
     *(PAPERS + name for name in GEOMETRIES_IN_PRINT),
     *(STANDARDISED + name for name in GEOMETRIES_IN_PRINT),
     BASELINE,
-    BY_NEIGHBORS,
+    "neighbors",
 )
 
 

@@ -12,17 +12,21 @@ from typing import Any
 from cayleyklein._validation import require
 
 PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}  # compared with the paper's numbers
-STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
 
 def page(
-    title: str, subtitle: str, sections: Iterable[str], how_to_read: Sequence[str],
-    provenance: dict[str, Any], code: str = "",
-) -> str:  # fmt: skip
+    title: str,
+    subtitle: str,
+    sections: Iterable[str],
+    how_to_read: Sequence[str],
+    provenance: dict[str, Any],
+    code: str = "",
+) -> str:
     parts = [*sections, section("How to read it", bullets(how_to_read))]
     if code:
         parts.append(section("The same in Python", f"<pre><code>{escape(code)}</code></pre>"))
-    machine, versions = provenance["machine"], provenance["versions"].items()
+    machine = provenance["machine"]
+    versions = provenance["versions"].items()
     lines = [
         f"cayleyklein {provenance['cayleyklein']}, commit {provenance['commit'] or 'unknown'}",
         f"Python {provenance['python']}, " + ", ".join(f"{name} {v}" for name, v in versions),
@@ -30,10 +34,11 @@ def page(
         provenance["date"],
     ]
     body = "\n".join([*parts, section("Machine and versions", bullets(lines))])
+    style = Path(__file__).with_name("page.css").read_text("utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         f"<header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></header>\n"
         f"{body}\n</main>\n</body>\n</html>\n"
     )
@@ -50,9 +55,12 @@ def bullets(lines: Sequence[str]) -> str:
 
 def figure_html(figure: Any, caption: str) -> str:
     buffer = io.BytesIO()
-    with require("matplotlib", "plot").rc_context({"svg.hashsalt": "report"}):  # the same each time
+    with require("matplotlib", "plot").rc_context(
+        {"svg.hashsalt": "report"}
+    ):  # the same file each time
         figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
-    data, text = base64.b64encode(buffer.getvalue()).decode("ascii"), escape(caption)
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    text = escape(caption)
     return (
         f'<figure><img alt="{text}" src="data:image/svg+xml;base64,{data}">'
         f"<figcaption>{text}</figcaption></figure>"

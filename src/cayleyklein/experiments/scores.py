@@ -4,9 +4,7 @@ Scores on overlapping training rows are not independent, so the plain standard e
 difference is too small. Nadeau and Bengio (2003) widen it by the ratio of test to training rows.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,39 +15,40 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, expect, refuse_huge
 from cayleyklein.experiments.methods import BASELINE, METHODS, Cell, whose
 
-N_GROUPS = 10  # groups of confidence, of equal width
 CONFIDENCE = 0.95
-SAME_DIFFERENCE = 4 * np.finfo(np.float64).eps  # relative spread that is rounding only
 
 
 def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
-    """Return the mean of -log p; scikit-learn's does not allow classes that were not trained on."""
+    """Return the mean of -log p; scikit-learn's refuses classes that no training row has."""
     p = np.where(np.asarray(truth)[:, None] == classes, probabilities, 0.0).sum(axis=1)
     return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
 
 
 def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float]]:
-    """Return rows, sum of confidences and right predictions, for each group of confidence."""
-    best, confidence = np.argmax(probabilities, axis=1), np.max(probabilities, axis=1)
-    group = np.searchsorted(np.linspace(0, 1, N_GROUPS + 1)[1:-1], confidence)
+    """Return rows, sum of confidences and right predictions, for each tenth of confidence."""
+    best = np.argmax(probabilities, axis=1)
+    confidence = np.max(probabilities, axis=1)
+    group = np.searchsorted(np.linspace(0, 1, 11)[1:-1], confidence)
     sums = (np.ones(len(best)), confidence, classes[best] == np.asarray(truth))
-    columns = [np.bincount(group, weights=values, minlength=N_GROUPS) for values in sums]
+    columns = [np.bincount(group, weights=values, minlength=10) for values in sums]
     return np.array(columns).T.tolist()  # type: ignore[no-any-return]
 
 
 def number_errors(truth: Any, predicted: Any) -> dict[str, Any]:
     """Return R², RMSE and MAE of predictions, or of one number for all rows."""
-    spread, off = truth - truth.mean(), truth - predicted
+    spread = truth - truth.mean()
+    off = truth - predicted
     r2 = 1 - (off @ off) / (spread @ spread) if spread.any() else float("nan")
-    rmse, mae = np.sqrt((off**2).mean()), np.abs(off).mean()
+    rmse = np.sqrt((off**2).mean())
+    mae = np.abs(off).mean()
     return {"r2": float(r2), "rmse": float(rmse), "mae": float(mae)}
 
 
 class PairedDifference(NamedTuple):
     """Mean difference over the same splits, its 95 % interval, and the p-value of no difference.
 
-    NaN is unknown: all but the difference for a single split, and the interval if the difference
-    is the same on every split.
+    Unknown numbers are NaN: for a single split all but the difference, and the interval if the
+    difference is the same on every split.
 
     Examples
     --------
@@ -57,10 +56,10 @@ class PairedDifference(NamedTuple):
     True
     """
 
-    difference: float
-    low: float
-    high: float
-    p_value: float
+    difference: float  #: Mean difference.
+    low: float  #: Lower end of the interval.
+    high: float  #: Upper end of the interval.
+    p_value: float  #: p-value of no difference.
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the numbers by name for JSON, with None for NaN."""
@@ -80,7 +79,7 @@ def paired_difference(
     scores, baseline : array-like of shape (J,)
         Accuracies of the two methods, split by split.
     test_ratio : float
-        n_test / n_train.
+        Ratio n_test / n_train of a split.
 
     Examples
     --------
@@ -94,11 +93,13 @@ def paired_difference(
     refuse_huge(given, "scores")
     refuse_huge(other, "baseline")
     differences = given - other
-    mean, n = float(differences.mean()), len(differences)
+    mean = float(differences.mean())
+    n = len(differences)
     if n < 2:
         return PairedDifference(mean, *[float("nan")] * 3)
-    # 21/36 - 20/36 and 23/36 - 22/36 differ as floats, which is rounding.
-    if np.ptp(differences) <= SAME_DIFFERENCE * max(np.abs(given).max(), np.abs(other).max()):
+    # 21/36 - 20/36 and 23/36 - 22/36 differ as floats, by rounding only.
+    rounding = 4 * np.finfo(np.float64).eps * max(np.abs(given).max(), np.abs(other).max())
+    if np.ptp(differences) <= rounding:
         # The spread is unknown. The probability of n equal signs without a difference is not.
         return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))
     error = float(np.sqrt((1 / n + ratio) * differences.var(ddof=1)))
@@ -116,11 +117,7 @@ def holm(p_values: Sequence[float]) -> Floats:
 
 
 Result = dict[str, Any]  # a cell, its outcomes, and their statistics by `summarize`
-STEPS = ("fit", "predict")  # that are timed
-BASELINES: dict[str, Callable[[str], str]] = {  # the method that a method is compared with
-    "knn": lambda method: BASELINE,
-    "flat": lambda method: f"{whose(method)}flat",
-}
+COMPARISONS = ("knn", "flat")  # with standardised k-NN, and with flat LMNN by the same algorithm
 
 
 def score_name(outcome: Mapping[str, Any]) -> str:
@@ -128,16 +125,24 @@ def score_name(outcome: Mapping[str, Any]) -> str:
     return "accuracy" if "accuracy" in outcome else "r2"
 
 
+def baseline_of(method: str, comparison: str) -> str:
+    """Return the method that a method is compared with."""
+    return BASELINE if comparison == "knn" else f"{whose(method)}flat"
+
+
 def summarize(outcomes: Mapping[Cell, list[dict[str, Any]]]) -> list[Result]:
     results = {cell: _summary(cell, some) for cell, some in outcomes.items()}
     scores = {cell: [o[score_name(o)] for o in some] for cell, some in outcomes.items()}
-    for name, baseline in BASELINES.items():
-        compared = {cell: cell._replace(method=baseline(cell.method)) for cell in outcomes}
+    for name in COMPARISONS:
+        compared = {c: c._replace(method=baseline_of(c.method, name)) for c in outcomes}
         for base in outcomes.keys() & set(compared.values()):
-            test, train = (sum(o[k] for o in outcomes[base]) for k in ("n_test", "n_train"))
+            n_test = sum(outcome["n_test"] for outcome in outcomes[base])
+            n_train = sum(outcome["n_train"] for outcome in outcomes[base])
             tested = [c for c in outcomes if compared[c] == base != c]
-            compare = partial(paired_difference, baseline=scores[base], test_ratio=test / train)
-            found = [compare(scores[c]) for c in tested]
+            found = [
+                paired_difference(scores[c], scores[base], test_ratio=n_test / n_train)
+                for c in tested
+            ]
             p_values = holm([difference.p_value for difference in found])
             for cell, difference, p in zip(tested, found, p_values, strict=True):
                 is_better = difference.difference > 0 and p < 1 - CONFIDENCE
@@ -150,26 +155,38 @@ def _summary(cell: Cell, outcomes: list[dict[str, Any]]) -> Result:
     def known(name: str) -> list[float]:
         return [outcome[name] for outcome in outcomes if outcome[name] is not None]
 
-    kinds = Counter((o["geometry"], len(o["curvatures"])) for o in outcomes if o["geometry"])
-    learned = None
-    if kinds:  # the most frequent geometry, and the median of each of its curvatures
-        kind, count = kinds.most_common(1)[0]
-        alike = [o["curvatures"] for o in outcomes if (o["geometry"], len(o["curvatures"])) == kind]
-        medians = np.median(alike, axis=0).tolist()
-        learned = {"geometry": kind[0], "curvatures": medians, "n_splits": count}
-    measure = score_name(outcomes[0])
-    shown = ("accuracy", "log_loss") if measure == "accuracy" else ("r2", "rmse", "mae")
-    return cell._asdict() | {
-        "title": METHODS[cell.method].title_for("class" if measure == "accuracy" else "number"),
-        **{name: float(np.mean(known(name))) for name in shown},
-        "standard_error": float(stats.sem(known(measure))) if len(outcomes) > 1 else None,
-        **{f"over_{name}": None for name in BASELINES},
-        **{f"is_better_than_{name}": False for name in BASELINES},
-        **{f"{step}_seconds": float(np.median(known(f"{step}_seconds"))) for step in STEPS},
-        "learned": learned,
-        "alpha": float(np.mean(known("alpha"))) if known("alpha") else None,
-        "outcomes": outcomes,
-    }
+    is_class = score_name(outcomes[0]) == "accuracy"
+    found = cell._asdict()
+    found["title"] = METHODS[cell.method].title_for("class" if is_class else "number")
+    for name in ("accuracy", "log_loss") if is_class else ("r2", "rmse", "mae"):
+        found[name] = float(np.mean(known(name)))
+    found["standard_error"] = None
+    if len(outcomes) > 1:
+        found["standard_error"] = float(stats.sem(known("accuracy" if is_class else "r2")))
+    for name in COMPARISONS:
+        found[f"over_{name}"] = None
+    for name in COMPARISONS:
+        found[f"is_better_than_{name}"] = False
+    found["fit_seconds"] = float(np.median(known("fit_seconds")))
+    found["predict_seconds"] = float(np.median(known("predict_seconds")))
+    found["learned"] = _usual_metric(outcomes)
+    found["alpha"] = float(np.mean(known("alpha"))) if known("alpha") else None
+    found["outcomes"] = outcomes
+    return found
+
+
+def _usual_metric(outcomes: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the most frequent geometry, and the median of each of its curvatures."""
+    by_kind: dict[tuple[str, int], list[list[float]]] = {}
+    for outcome in outcomes:
+        if outcome["geometry"]:
+            kind = outcome["geometry"], len(outcome["curvatures"])
+            by_kind.setdefault(kind, []).append(outcome["curvatures"])
+    if not by_kind:
+        return None
+    (geometry, _), curvatures = max(by_kind.items(), key=lambda item: len(item[1]))
+    medians = np.median(curvatures, axis=0).tolist()
+    return {"geometry": geometry, "curvatures": medians, "n_splits": len(curvatures)}
 
 
 def cell_of(result: Result) -> Cell:
@@ -177,5 +194,6 @@ def cell_of(result: Result) -> Cell:
 
 
 def accuracy_text(result: Result) -> str:
+    mean = f"{result[score_name(result)]:.3f}"
     error = result["standard_error"]
-    return f"{result[score_name(result)]:.3f}" + ("" if error is None else f" ± {error:.3f}")
+    return mean if error is None else f"{mean} ± {error:.3f}"

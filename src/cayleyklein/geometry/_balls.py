@@ -26,7 +26,14 @@ from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.geodesics import geodesic
 from cayleyklein.geometry.lifts import cosine, sine, tangent
 from cayleyklein.geometry.rounding import EPSILON, binary_scale
-from cayleyklein.geometry.space import CurvedSpace, as_space, cholesky, refuse_at
+from cayleyklein.geometry.space import (
+    CurvedSpace,
+    apply_transpose,
+    as_space,
+    cholesky,
+    place_inside,
+    refuse_at,
+)
 
 BallKind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
@@ -56,8 +63,8 @@ class ConvexBody(Protocol):
 def check_inside(body: ConvexBody, points: Floats, name: str) -> None:
     outside = ~np.asarray(body.contains(points))
     where = "." if outside.ndim else f": {points.tolist()}."
-    refuse_at(outside, f"{name} must lie inside the body, but is on its boundary or outside", where,
-              OutsideDomainError)  # fmt: skip
+    said = f"{name} must lie inside the body, but is on its boundary or outside"
+    refuse_at(outside, said, where, OutsideDomainError)
 
 
 def unit_rays(
@@ -80,8 +87,11 @@ class Ellipsoid(Frozen, ConvexBody):
     Parameters
     ----------
     center : array-like of shape (d,)
-    matrix : array-like of shape (d, d), positive definite, or semi-definite of a cylinder
+        Centre.
+    matrix : array-like of shape (d, d)
+        Positive definite matrix, or a semi-definite one for a cylinder.
     radius : float, default=1.0
+        Radius, in the units of the form.
 
     Examples
     --------
@@ -129,9 +139,11 @@ class Ellipsoid(Frozen, ConvexBody):
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates d."""
         return len(self.center)
 
     def contains(self, points: ArrayLike) -> Bools:
+        """Return whether points (..., d) are inside; points on the boundary are not."""
         t = checks.as_points(points, "points", self.dimension) - self.center
         radius, exponent = math.frexp(self.radius)  # its square may overflow
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is outside
@@ -139,10 +151,14 @@ class Ellipsoid(Frozen, ConvexBody):
             return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
+        """Return t > 0 for which x + t u is on the boundary, of points x inside and u ≠ 0."""
         x, u, scale = unit_rays(self, points, directions)
-        z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
-        vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)
-        norm, outwards = np.linalg.norm(z, axis=-1), zv > 0
+        z = self.to_euclidean(x)
+        v = u @ self.factor.T / self.radius
+        vv = np.einsum("...i,...i", v, v)
+        zv = np.einsum("...i,...i", z, v)
+        norm = np.linalg.norm(z, axis=-1)
+        outwards = zv > 0
         slack = (1 - norm) * (1 + norm)
         root = np.sqrt(zv * zv + vv * slack)
         # (root - zv) / vv, or the same where that would cancel
@@ -174,9 +190,12 @@ class Ball(Frozen):
 
     Parameters
     ----------
-    center : array-like of shape (d,), inside the domain
-    radius : float, ≥ 0
+    center : array-like of shape (d,)
+        Centre, inside the domain.
+    radius : float
+        Radius, 0 or more.
     metric : CurvedMetric
+        Metric that measures the distance from the centre.
 
     Examples
     --------
@@ -202,7 +221,7 @@ class Ball(Frozen):
     def __init__(self, center: ArrayLike, radius: float, metric: CurvedSpace) -> None:
         metric = as_space(metric)
         center = checks.as_points(center, "center", metric.dimension, ndim=1)
-        metric._inside(center, "center")
+        place_inside(metric, center, "center")
         radius = checks.as_real(radius, "radius", "[0, inf)")
         self._fill(center=read_only(center), radius=radius, metric=metric)
 
@@ -216,11 +235,13 @@ class Ball(Frozen):
         K = self.metric.curvature
         if K <= 0:
             return "ellipsoid"
-        r, quarter = self.radius, math.pi / 2 / math.sqrt(K)
-        length = float(np.linalg.norm(self.metric._inside(self.center, "center")[0]))
+        r = self.radius
+        quarter = math.pi / 2 / math.sqrt(K)
+        length = float(np.linalg.norm(place_inside(self.metric, self.center, "center")[0]))
         if r == quarter and length:
             return "half-space"
-        height, reach = abs(float(cosine(r, K))), K * float(sine(r, K)) * length
+        height = abs(float(cosine(r, K)))
+        reach = K * float(sine(r, K)) * length
         rounding = 4 * EPSILON * (height + reach)
         if reach - height > rounding and quarter != r < 2 * quarter:
             return "hyperboloid"
@@ -230,7 +251,9 @@ class Ball(Frozen):
 
     def ellipsoid(self) -> Ellipsoid:
         """Return (x - c')ᵀΣ'(x - c') ≤ r'²; raise NotRepresentableError for another `kind`."""
-        K, r, kind = self.metric.curvature, self.radius, self.kind
+        K = self.metric.curvature
+        r = self.radius
+        kind = self.kind
         if kind != "ellipsoid" or r == 0:
             shape = {"ellipsoid": "a point", "everything": "the whole space"}.get(kind, f"a {kind}")
             where = f"{r:g} reaches the equator and" if r else "0"
@@ -238,17 +261,21 @@ class Ball(Frozen):
                 f"This {self.metric.geometry} ball of radius {where} is not an ellipsoid but "
                 f"{shape}; contains() tests points."
             )
-        z, s_cc = self.metric._inside(self.center, "center")
+        z, s_cc = place_inside(self.metric, self.center, "center")
         form = float(s_cc)
         if K > 0:
-            sin, cos, one = float(sine(r, K)), float(cosine(r, K)), 1.0
+            sin = float(sine(r, K))
+            cos = float(cosine(r, K))
+            one = 1.0
             reach = K * sin * float(np.linalg.norm(z))
             D = (cos - reach) * (cos + reach)
         else:  # s/C, 1, 1/C² and D/C² in place of s, C, 1 and D
             with np.errstate(over="ignore"):
-                sin, cos, one = float(tangent(r, K)), 1.0, float(cosine(r, K)) ** -2.0
+                sin = float(tangent(r, K))
+                cos = 1.0
+                one = float(cosine(r, K)) ** -2.0
             D = one - K * sin * sin * form
-        a = self.metric._apply_transpose(z)
+        a = apply_transpose(self.metric, z)
         matrix = cos * cos * form * self.metric.matrix - K * one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
         displacement = self.center - self.metric.center
@@ -269,8 +296,23 @@ def ball_from_ellipsoid(
     """Return the ball of the metric that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
     Its centre is the geodesic midpoint of the ellipsoid's axis through μ, and its radius half of
-    that axis. Raises NotRepresentableError where the matrices of both differ by over ``rtol``.
+    that axis. An ellipsoid that is no ball of the metric raises NotRepresentableError.
 
+    Parameters
+    ----------
+    center : array-like of shape (d,)
+        Centre c' of the ellipsoid.
+    matrix : array-like of shape (d, d)
+        Matrix Σ' of the ellipsoid, positive definite.
+    radius : float
+        Radius r' of the ellipsoid.
+    metric : CurvedMetric
+        Metric of the ball.
+    rtol : float, default=1e-6
+        Largest relative difference between the matrices of the ellipsoid and of the ball.
+
+    Examples
+    --------
     >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
     >>> e = Ball([0.5, 0.1], 0.7, disc).ellipsoid()
@@ -278,7 +320,8 @@ def ball_from_ellipsoid(
     >>> back.center.round(12), round(back.radius, 12)
     (array([0.5, 0.1]), 0.7)
     """
-    given, metric = Ellipsoid(center, matrix, radius), as_space(metric)
+    given = Ellipsoid(center, matrix, radius)
+    metric = as_space(metric)
     rtol = checks.as_real(rtol, "rtol", "[0, inf)")
     checks.as_points(given.center, "center", metric.dimension)
     axis = given.center - metric.center

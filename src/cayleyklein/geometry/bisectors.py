@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.geometry.lifts import lift_difference
-from cayleyklein.geometry.space import CurvedSpace, check_points, refuse_at
+from cayleyklein.geometry.space import (
+    CurvedSpace,
+    apply_factor,
+    apply_transpose,
+    check_points,
+    place_inside,
+    refuse_at,
+)
 
 
 class Hyperplane(NamedTuple):
@@ -30,8 +37,8 @@ class Hyperplane(NamedTuple):
     array([1.])
     """
 
-    normal: AnyFloats
-    offset: AnyFloats
+    normal: AnyFloats  #: Normals, shape (..., d).
+    offset: AnyFloats  #: Offsets, shape (...).
 
     @property
     def homogeneous(self) -> AnyFloats:
@@ -51,21 +58,30 @@ class Hyperplane(NamedTuple):
 def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     """Return f_p as (normal, offset) in x: the larger f_p(x), the nearer x is to p.
 
+    Parameters
+    ----------
+    p : array-like of shape (..., d)
+        Points in the domain.
+    metric : CurvedMetric
+        Metric that says what near is.
+
+    Examples
+    --------
     >>> from cayleyklein import CurvedMetric
     >>> planes = proximity_planes([[0.0], [1.0], [3.0]], CurvedMetric(factor=[[1.0]]))
     >>> int(np.argmax(planes.evaluate([[1.8]])))  # 1.8 is nearest to 1
     1
     """
     metric, dtype, (p,) = check_points(metric, p=p)
-    z, s = metric._inside(p, "p")
+    z, s = place_inside(metric, p, "p")
     spatial, height = lift_difference(z, z, s, np.zeros_like(z), np.ones_like(s), metric.curvature)
     return _pull_back(spatial, height, metric, dtype, "p")
 
 
 def point_difference(p: Floats, q: Floats, metric: CurvedSpace) -> tuple[Floats, Floats]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, exact also for nearly equal points."""
-    ends = *metric._inside(p, "p"), *metric._inside(q, "q")
-    return lift_difference(metric._apply(p - q), *ends, metric.curvature)
+    ends = *place_inside(metric, p, "p"), *place_inside(metric, q, "q")
+    return lift_difference(apply_factor(metric, p - q), *ends, metric.curvature)
 
 
 def bisector(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
@@ -80,7 +96,7 @@ def _pull_back(
 ) -> Hyperplane:
     """Return ⟨spatial, z⟩ + height as a hyperplane in x."""
     with np.errstate(over="ignore", invalid="ignore"):
-        normal = metric._apply_transpose(spatial)
+        normal = apply_transpose(metric, spatial)
         plane = Hyperplane(normal.astype(dtype), (height - normal @ metric.center).astype(dtype))
     checks.refuse_overflow(np.isfinite(plane.homogeneous).all(axis=-1), "‖L(x - μ)‖²", name)
     return plane

@@ -33,24 +33,35 @@ from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import rounding
 from cayleyklein.geometry.distances import distance_between, in_blocks, norms
 from cayleyklein.geometry.lifts import lift
-from cayleyklein.geometry.space import CurvedSpace, refuse_at
+from cayleyklein.geometry.space import CurvedSpace, place_points, refuse_at
 
 #: The signs of K that each chart exists for.
 CHARTS: dict[str, tuple[int, ...]] = {
-    "klein": (-1, 0, 1), "conformal": (-1, 0, 1), "sphere": (1,), "poincare": (-1,),
-    "hyperboloid": (-1,), "half_space": (-1,), "hemisphere": (-1,),
-}  # fmt: skip
-EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # one coordinate more than the Klein chart
-MEMBERSHIP_TOLERANCE = 1e-6  # largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²
-LARGEST_SHIFT = 0.01  # by which rounding may move a point, in units of 1/√|K|: radius 16.8
-NEAR_DIRECTIONS = 0.1  # angle under which it is computed in twice the precision
+    "klein": (-1, 0, 1),
+    "conformal": (-1, 0, 1),
+    "sphere": (1,),
+    "poincare": (-1,),
+    "hyperboloid": (-1,),
+    "half_space": (-1,),
+    "hemisphere": (-1,),
+}
+EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # with one coordinate more than Klein's chart
 
 
 def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
-    """Map canonical (Klein) coordinates w = √|K| L(x - μ), (..., d), to a chart, a key of `CHARTS`.
+    """Map canonical (Klein) coordinates w = √|K| L(x - μ) to a chart.
 
-    The sign is that of the curvature, -1, 0 or 1; for -1 w is inside the unit ball.
+    Parameters
+    ----------
+    w : array-like of shape (..., d)
+        Canonical coordinates, inside the unit ball for K < 0.
+    chart : str
+        Name of the chart, a key of `CHARTS`.
+    sign : {-1, 0, 1}
+        Sign of the curvature.
 
+    Examples
+    --------
     >>> to_chart([0.8, 0.0], "poincare", -1)
     array([0.5, 0. ])
     >>> to_chart([0.0, 0.0], "half_space", -1)
@@ -59,7 +70,8 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     ['klein', 'conformal', 'sphere']
     """
     refuse_chart(chart, sign)
-    w, dtype = checks.as_points(w, "w"), checks.float_dtype(w)
+    dtype = checks.float_dtype(w)
+    w = checks.as_points(w, "w")
     with np.errstate(over="ignore"):
         checks.refuse_overflow(np.isfinite(_sqnorm(w)) | (sign <= 0), "‖w‖²", "w")
     form = _form(w, sign)
@@ -86,9 +98,20 @@ def place_in_chart(w: Floats, form: Floats, chart: str) -> Floats:
 def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
     """Map a chart's coordinates back to canonical (Klein) ones: the inverse of :func:`to_chart`.
 
-    They are in double precision whatever y is. Points of another hyperbolic chart farther from the
-    centre than Klein coordinates can hold, about 16.8, raise OutsideDomainError.
+    They are in double precision even if y is not. Points of another hyperbolic chart farther from
+    the centre than Klein coordinates can hold, about 16.8, raise OutsideDomainError.
 
+    Parameters
+    ----------
+    y : array-like of shape (..., d), or (..., d + 1) in embedded charts
+        Coordinates in the chart.
+    chart : str
+        Name of the chart, a key of `CHARTS`.
+    sign : {-1, 0, 1}
+        Sign of the curvature.
+
+    Examples
+    --------
     >>> from_chart([0.5, 0.0], "poincare", -1)
     array([0.8, 0. ])
     """
@@ -104,10 +127,13 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
         return y
     else:
         return y[..., :-1] if chart == "hemisphere" else y[..., :-1] / y[..., -1:]
-    lost = position_error(w, "klein", sign) > LARGEST_SHIFT
-    refuse_at(lost, "y", " lies more than 16.8/√-K from the centre, where Klein coordinates in "
-              "double precision cannot hold it. Measure it in its own chart, by chart_distance or "
-              "FromChart.pairwise, or move the centre towards it.", OutsideDomainError)  # fmt: skip
+    lost = position_error(w, "klein", sign) > 0.01  # in units of 1/√|K|: at the radius 16.8
+    reason = (
+        " lies more than 16.8/√-K from the centre, where Klein coordinates in double precision "
+        "cannot hold it. Measure it in its own chart, by chart_distance or FromChart.pairwise, or "
+        "move the centre towards it."
+    )
+    refuse_at(lost, "y", reason, OutsideDomainError)
     return w
 
 
@@ -123,8 +149,10 @@ def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float =
     ----------
     p, q : array-like of shape (..., d), or (..., d + 1) in embedded charts
         In units of 1/√|K|, as by :func:`to_chart`; broadcast over leading axes.
-    chart : str, a key of `CHARTS`
-    curvature : float, K, of a sign that has this chart, default=-1.0
+    chart : str
+        Name of the chart, a key of `CHARTS`.
+    curvature : float, default=-1.0
+        Curvature K, of a sign that has this chart.
 
     Examples
     --------
@@ -135,10 +163,12 @@ def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float =
     np.float64(2.0)
     """
     K = checks.as_real(curvature, "curvature")
-    sign, unit = int(np.sign(K)), math.sqrt(abs(K)) or 1.0
+    sign = int(np.sign(K))
+    unit = math.sqrt(abs(K)) or 1.0
     with checks.about(f"curvature={K:g}"):
         refuse_chart(chart, sign)
-    p, q = check_in_chart(p, chart, sign, "p"), check_in_chart(q, chart, sign, "q")
+    p = check_in_chart(p, chart, sign, "p")
+    q = check_in_chart(q, chart, sign, "q")
     p, q = checks.broadcast_points(p=p, q=checks.as_points(q, "q", p.shape[-1]))
     return (in_blocks(lambda p, q: _distance_in(chart, sign, p, q), p, q) / unit)[()]
 
@@ -165,13 +195,16 @@ def _distance_in(chart: str, sign: int, p: Floats, q: Floats) -> Floats:
 def _half_on_hyperboloid(p: Floats, q: Floats) -> Floats:
     """Return sinh(d/2) of points given by their spatial coordinates."""
     p, q = np.ascontiguousarray(p), np.ascontiguousarray(q)
-    n_p, n_q, u = norms(p), norms(q), p - q
+    n_p = norms(p)
+    n_q = norms(q)
+    u = p - q
     with np.errstate(divide="ignore", invalid="ignore"):
         larger = np.einsum("...i,...i", u, (p + q) / (n_p + n_q)[..., None])  # n_p - n_q
         u -= q * (larger / n_q)[..., None]  # n_p (p/n_p - q/n_q)
         chord = np.where((n_p > 0) & (n_q > 0), norms(u) / n_p, 0.0)
         sine = larger * (n_p + n_q) / (n_p * np.sqrt(1 + n_q**2) + n_q * np.sqrt(1 + n_p**2))
-    near = (chord < NEAR_DIRECTIONS) & (np.minimum(n_p, n_q) > 1)
+    # a small angle between long vectors is taken in twice the precision, since n_p n_q enlarges it
+    near = (chord < 0.1) & (np.minimum(n_p, n_q) > 1)
     if near.any():
         chord[near] = _small_chord(p[near], q[near])
     sine = np.where(n_p + n_q > 0, sine, 0.0)
@@ -207,16 +240,20 @@ def check_in_chart(y: ArrayLike, chart: str, sign: int, name: str) -> Floats:
     """Return points of a chart as an array, or raise an error that names those outside it."""
     refuse_chart(chart, sign)
     y = checks.as_points(y, name)
-    checks.expect(chart not in EMBEDDED or y.shape[-1] > 1, f"{name} of shape", y.shape,
-                  f"2 or more coordinates of a point of the {chart}")  # fmt: skip
+    wide = chart not in EMBEDDED or y.shape[-1] > 1
+    expected = f"2 or more coordinates of a point of the {chart}"
+    checks.expect(wide, f"{name} of shape", y.shape, expected)
+    tolerance = 1e-6  # error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖², as of float32
     with np.errstate(over="ignore"):
-        last, sqnorm = y[..., -1], _sqnorm(y)
+        last = y[..., -1]
+        sqnorm = _sqnorm(y)
     if sign < 0 or (sign > 0 and chart != "klein"):
         checks.refuse_overflow(np.isfinite(sqnorm), f"‖{name}‖²", name)
     if chart == "half_space":
-        bad, expected = last <= 0, "a last coordinate > 0"
+        bad = last <= 0
+        expected = "a last coordinate > 0"
     elif chart == "hyperboloid":
-        bad = np.abs(2 * last**2 - sqnorm - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
+        bad = np.abs(2 * last**2 - sqnorm - 1) > tolerance * np.maximum(sqnorm, 1)
         bad |= last <= 0
         expected = (
             f"a point of the hyperboloid, with a last coordinate √(1 + the squares of the others). "
@@ -224,10 +261,13 @@ def check_in_chart(y: ArrayLike, chart: str, sign: int, name: str) -> Floats:
             f"FromChart axis=0"
         )
     elif chart in EMBEDDED:
-        bad = (np.abs(sqnorm - 1) > MEMBERSHIP_TOLERANCE) | (last <= 0)
+        bad = (np.abs(sqnorm - 1) > tolerance) | (last <= 0)
         expected = f"a point of the {chart}, ‖{name}‖ = 1 with a last coordinate > 0"
-    else:  # the ball, or the image of the hemisphere, or everything
-        bad = _form(y, -1) <= 0 if sign < 0 else (sqnorm >= 1) & (sign > 0) & (chart == "conformal")
+    elif sign < 0:  # the unit ball
+        bad = _form(y, -1) <= 0
+        expected = f"‖{name}‖ < 1"
+    else:  # the image of the hemisphere, or everything
+        bad = (sqnorm >= 1) & (sign > 0) & (chart == "conformal")
         expected = f"‖{name}‖ < 1"
     refuse_at(bad, name, f" lies outside the chart: expected {expected}.", OutsideDomainError)
     return y
@@ -235,7 +275,8 @@ def check_in_chart(y: ArrayLike, chart: str, sign: int, name: str) -> Floats:
 
 def _form(w: Floats, sign: int) -> Floats:
     """Return 1 ± ‖w‖², exact next to 0."""
-    return CurvedSpace(factor=np.ones(w.shape[-1]), curvature=sign)._place(w, "w")[1]
+    unit = CurvedSpace(factor=np.ones(w.shape[-1]), curvature=sign)
+    return place_points(unit, w, "w")[1]
 
 
 def _sqnorm(w: Floats) -> Floats:

@@ -26,10 +26,6 @@ from cayleyklein.geometry.lifts import cosine, distance_from_sqchord, sine
 from cayleyklein.geometry.projective._cross_ratio import apply_collineation
 from cayleyklein.geometry.space import CurvedSpace
 
-HYPERBOLIC_REACH = 12.0  # length of a hyperbolic curve to each side, in units of 1/√-K
-KLEIN_REACH = 16.0  # radius up to which Klein coordinates hold points, in units of 1/√-K
-CURVE_REACH = 1e3  # and of every curve, in units of z
-
 
 def line_through(p: ArrayLike, q: ArrayLike) -> Hyperplane:
     """Return the line of the plane through two points; its normal is to the left of p → q."""
@@ -108,11 +104,13 @@ def meet(first: Hyperplane, second: Hyperplane, metric: CurvedSpace) -> Floats:
 
 def line_ends(line: Hyperplane, metric: CurvedSpace) -> tuple[Floats, Floats]:
     """Return the ends of a line on the absolute, where limiting parallels meet it (K < 0)."""
-    K, (normal, c) = metric.curvature, _normal(line, metric)
+    K = metric.curvature
+    normal, c = _normal(line, metric)
     if not K < 0:
         raise InvalidInputError(f"Lines end on the absolute where K < 0; got K = {K:g}.")
     n = normal[:2]
-    middle, along = -c * n / (n @ n), np.array([n[1], -n[0]]) / float(np.linalg.norm(n))
+    middle = -c * n / (n @ n)
+    along = np.array([n[1], -n[0]]) / float(np.linalg.norm(n))
     reach = math.sqrt(max(-1 / K - float(middle @ middle), 0.0)) * along
     return metric.points(middle - reach), metric.points(middle + reach)
 
@@ -127,13 +125,18 @@ def equidistant(p: ArrayLike, line: Hyperplane, metric: CurvedSpace, n: int = 25
     """Return the curve (n, 2) of the points as far from a line as p, on its side."""
     height = float(distance_to_line(p, line, metric))
     normal, c = _normal(line, metric)
-    K, across = metric.curvature, normal[:2]
+    K = metric.curvature
+    across = normal[:2]
     size = float(across @ across)
     # the point of the line next to μ, and the unit step along it
     start = np.append(-c * across, size) / math.sqrt(size * (size + K * c * c))
     along = np.array([-across[1], across[0], 0.0]) / math.sqrt(size)
-    longest = (HYPERBOLIC_REACH if K < 0 else math.pi) / math.sqrt(abs(K)) if K else math.inf
-    t = min(longest, CURVE_REACH) * np.linspace(-1, 1, n) ** 3  # dense around μ
+    longest = 1e3  # of every curve to each side, in units of z
+    if K < 0:
+        longest = min(longest, 12.0 / math.sqrt(-K))
+    elif K > 0:
+        longest = min(longest, math.pi / math.sqrt(K))  # half a great circle
+    t = longest * np.linspace(-1, 1, n) ** 3  # dense around μ
     on_line = cosine(t, K)[:, None] * start + sine(t, K)[:, None] * along
     return _points(cosine(height, K) * on_line + sine(height, K) * normal, metric)
 
@@ -156,14 +159,17 @@ def horocycle(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, n: int = 257) -> 
     angle = math.pi * (1 - np.cos(np.linspace(0, math.pi, n)[1:-1]))
     turned = np.outer(np.cos(angle), e) + np.outer(np.sin(angle), [-e[1], e[0]])
     ring = (e + level * turned) / (1 + level)
-    ring = ring[np.linalg.norm(ring, axis=1) < math.tanh(KLEIN_REACH / 2)]
+    # Klein coordinates hold points up to the radius 16.8
+    ring = ring[np.linalg.norm(ring, axis=1) < math.tanh(16.0 / 2)]
     return metric.points(np.asarray(from_chart(ring, "conformal", -1)) / k)
 
 
 def rotation_about(center: ArrayLike, angle: float, metric: CurvedSpace) -> Floats:
     """Return the rotation around a point, a collineation (3, 3) of homogeneous points."""
     center = checks.as_points(center, "center", 2, ndim=1)
-    H, c, s = np.eye(3), math.cos(angle), math.sin(angle)
+    H = np.eye(3)
+    c = math.cos(angle)
+    s = math.sin(angle)
     H[:2, :2] = metric.inverse_factor @ np.array([[c, -s], [s, c]]) @ metric.factor
     H[:2, 2] = metric.center - H[:2, :2] @ metric.center
     to = transvection(metric.center, center, metric)

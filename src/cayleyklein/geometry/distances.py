@@ -24,26 +24,20 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein._validation import refuse_overflow
 from cayleyklein.exceptions import CayleyKleinError
+from cayleyklein.geometry import limits
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective.angles import half_log
-from cayleyklein.geometry.space import CurvedSpace
+from cayleyklein.geometry.space import CurvedSpace, apply_factor, place_inside, place_points
 
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
-
-UNDERFLOWS_BELOW = 1e-280  # ‖u‖² under which its terms may be denormal
-LOW_BELOW = 4.0  # S under which K‖u‖² - (σ_p - σ_q)² of a sphere does not cancel
-CLOSE_BELOW = 1e-2  # √-K ‖u‖ under which the rounding of σ_p - σ_q counts
-LOW_CLOSE_BELOW = 0.7  # and √K ‖u‖, where the square of σ_p - σ_q is subtracted
-BLOCK_ENTRIES = 2**18  # coordinates of points measured at a time: 2 MB
-SMALLEST = 5e-324
 
 
 def norms(u: Floats) -> Floats:
     """Return ‖u‖ along the last axis, also where its square under- or overflows."""
     square = np.asarray(np.einsum("...i,...i", u, u))
     found = np.asarray(np.sqrt(square))
-    extreme = ~((square > UNDERFLOWS_BELOW) & (square < np.inf))
+    extreme = ~((square > 1e-280) & (square < np.inf))  # below, its terms may be denormal
     if extreme.any():
         some = u[extreme]
         scale = np.abs(some).max(axis=-1, keepdims=True)
@@ -70,13 +64,13 @@ def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
 
 def in_blocks(measure: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
     """Return measure(p, q), computed for blocks of points that stay in cache."""
-    step = max(1, BLOCK_ENTRIES * len(p) // p.size)
+    step = max(1, limits.BLOCK_ENTRIES * len(p) // p.size)
     if p.ndim == 1 or len(p) <= step:
         return measure(p, q)
     starts = range(0, len(p), step)
     try:
         return np.concatenate([measure(p[i : i + step], q[i : i + step]) for i in starts])
-    except CayleyKleinError:  # which counts points from the start of a block
+    except CayleyKleinError:  # its indices count from the start of a block
         return measure(p, q)
 
 
@@ -86,13 +80,15 @@ def distance_between(
     """Return distances of checked arrays of one shape, with `names` in errors."""
     K = metric.curvature
     with np.errstate(over="ignore", invalid="ignore"):
-        u = metric._apply(p - q)
+        u = apply_factor(metric, p - q)
         flat = norms(u)
     refuse_overflow(np.isfinite(flat), f"‖L({' - '.join(names)})‖", " and ".join(names))
     if K == 0:
         return flat
-    place = metric._inside if outside == "raise" else metric._place
-    return from_places(u, *place(p, names[0]), *place(q, names[1]), K, outside, flat)
+    place = place_inside if outside == "raise" else place_points
+    return from_places(
+        u, *place(metric, p, names[0]), *place(metric, q, names[1]), K, outside, flat
+    )
 
 
 def from_places(
@@ -111,11 +107,13 @@ def from_places(
     """
     flat = norms(u) if flat is None else flat
     k = math.sqrt(abs(K))
-    low = np.maximum(s_pp, s_qq) < LOW_BELOW if K > 0 else np.array(outside != "modulus")
+    # on a sphere K‖u‖² - (σ_p - σ_q)² does not cancel where S is low
+    low = np.maximum(s_pp, s_qq) < 4 if K > 0 else np.array(outside != "modulus")
     if low.all():
         return _by_heights(K, k * flat, u, z_p, s_pp, z_q, s_qq)
     if K > 0:
-        found, ends = np.empty(flat.shape), (u, z_p, s_pp, z_q, s_qq)
+        found = np.empty(flat.shape)
+        ends = (u, z_p, s_pp, z_q, s_qq)
         found[low] = _by_heights(K, k * flat[low], *(x[low] for x in ends))
         u, z_p, s_pp, z_q, s_qq = (x[~low] for x in ends)
     scale = np.abs(u).max(axis=-1)
@@ -143,13 +141,15 @@ def _by_heights(
         sigma_p, sigma_q = np.sqrt(s_pp), np.sqrt(s_qq)
         rise = np.asarray(sigma_p - sigma_q)
         both = sigma_p + sigma_q
-        close = flat < (LOW_CLOSE_BELOW if K > 0 else np.minimum(CLOSE_BELOW, both * both))
+        # σ_p - σ_q is rounded too much for close points; sooner for K > 0, where its square is
+        # subtracted
+        close = flat < (0.7 if K > 0 else np.minimum(1e-2, both * both))
         at = np.flatnonzero(close)
         if len(at):
             u, z_p, z_q = (x.reshape(-1, x.shape[-1])[at] for x in (u, z_p, z_q))
             middle = (z_p + z_q) / np.ravel(both)[at, None]
             rise.reshape(-1)[at] = K * np.einsum("ij,ij->i", u, middle)
-        slope = rise / np.maximum(flat, SMALLEST)  # 0/0 is 0
+        slope = rise / np.maximum(flat, np.nextafter(0.0, 1.0))  # 0/0 is 0
         slope *= slope
         half = flat * np.sqrt((1 - math.copysign(1, K) * slope) / (sigma_p * sigma_q)) / 2
         if K > 0:

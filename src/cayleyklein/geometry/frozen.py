@@ -10,8 +10,8 @@ from cayleyklein._typing import Floats
 class Frozen:
     """A base class of immutable objects that compare by value.
 
-    ``__init__`` sets attributes by :meth:`_fill`; a ``cached_property`` still works. A copy is made
-    by giving the attributes named in `_arguments` to ``__init__``; equal ones make equal objects.
+    ``__init__`` sets attributes by :meth:`_fill`; a ``cached_property`` still works. To copy, the
+    attributes named in `_arguments` are passed to ``__init__``; objects are equal if these are.
     """
 
     __slots__ = ()
@@ -25,7 +25,7 @@ class Frozen:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object = None) -> NoReturn:
-        said = f"is immutable; {name!r} cannot be deleted or changed, but in a new one."
+        said = f"is immutable: {name!r} cannot be deleted or changed. Make a new object instead."
         raise AttributeError(f"{type(self).__name__} {said}")
 
     __delattr__ = __setattr__

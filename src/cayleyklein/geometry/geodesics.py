@@ -42,17 +42,22 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace, t: ArrayLike
     metric, dtype, (p, q) = space.check_points(metric, p=p, q=q)
     t = checks.as_finite_array(t, "t")
     checks.expect(t.ndim < 2, "t of shape", t.shape, "a number or an array of shape (m,)")
-    K, d = metric.curvature, distances.distance_between(p, q, metric, "raise")
+    K = metric.curvature
+    d = distances.distance_between(p, q, metric, "raise")
     if t.ndim:
-        p, q, d = p[..., None, :], q[..., None, :], d[..., None]
+        p = p[..., None, :]
+        q = q[..., None, :]
+        d = d[..., None]
     with np.errstate(over="ignore"):
-        there, back = t * d, (1 - t) * d
+        there = t * d
+        back = (1 - t) * d
         checks.refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The distance", "t")
     if K < 0:
         whole, m, rest = _velocity(p, q - p, metric)
         part = np.sign(t) * _hyperbolic_step(np.abs(there), np.sign(t) * m, rest, K)
     else:
-        (_, s_p), (_, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
+        _, s_p = space.place_inside(metric, p, "p")
+        _, s_q = space.place_inside(metric, q, "q")
         part = lifts.sine(there, K) * np.sqrt(s_p)
         whole = part + lifts.sine(back, K) * np.sqrt(s_q)
         _refuse_beyond_chart((d > 0) & (whole <= 0), "t")
@@ -64,38 +69,47 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace, t: ArrayLike
 def metric_tensor(x: ArrayLike, metric: space.CurvedSpace) -> Floats:
     """Return the Riemannian metric g(x) = Σ/S - K Σ(x-μ)(x-μ)ᵀΣ/S², S = S(x, x).
 
+    Parameters
+    ----------
+    x : array-like of shape (..., d)
+        Points in the domain.
+    metric : CurvedMetric
+        Metric with parameters Σ, μ and K.
+
+    Examples
+    --------
     >>> from cayleyklein import CurvedMetric
     >>> metric_tensor([0.5], CurvedMetric.euclidean(1, curvature=-1.0)).round(6)
     array([[1.777778]])
     """
     metric, _, (x,) = space.check_points(metric, x=x)
-    z, s = metric._inside(x, "x")
-    a = metric._apply_transpose(z) / s[..., None]  # S² may overflow
+    z, s = space.place_inside(metric, x, "x")
+    a = space.apply_transpose(metric, z) / s[..., None]  # S² may overflow
     outer = metric.curvature * a[..., :, None] * a[..., None, :]
     return np.asarray(metric.matrix / s[..., None, None] - outer)
 
 
 def lower_steps(u: Floats, x: Floats, metric: space.CurvedSpace, name: str) -> Floats:
     """Return g(x)u of steps u (n, d) at points x (n, d), without the matrices g."""
-    z, s = metric._inside(x, name)
-    v = metric._apply(u)
+    z, s = space.place_inside(metric, x, name)
+    v = space.apply_factor(metric, u)
     along = metric.curvature * np.einsum("ij,ij->i", z, v) / s
-    return metric._apply_transpose((v - along[:, None] * z) / s[:, None])
+    return space.apply_transpose(metric, (v - along[:, None] * z) / s[:, None])
 
 
 def mean_diagonal(rows: Floats, metric: space.CurvedSpace) -> Floats:
     """Return the diagonal (d,) of the mean of :func:`metric_tensor` over rows (n, d)."""
-    z, s = metric._inside(rows, "X")
-    across = metric._apply_transpose(z / s[:, None])
+    z, s = space.place_inside(metric, rows, "X")
+    across = space.apply_transpose(metric, z / s[:, None])
     squares = np.einsum("ij,ij->j", across, across) / len(rows)
     return np.asarray(metric.column_lengths**2 * (1 / s).mean() - metric.curvature * squares)
 
 
 def _velocity(x: Floats, v: Floats, metric: space.CurvedSpace) -> tuple[Floats, Floats, Floats]:
     """Return ‖v‖ in the metric at x, m = K⟨z, u⟩/√W and ‖u‖² S/W, which is 1 + m²/K for K < 0."""
-    z, s = metric._inside(x, "x")
+    z, s = space.place_inside(metric, x, "x")
     with np.errstate(over="ignore", invalid="ignore"):
-        u = metric._apply(v)
+        u = space.apply_factor(metric, v)
         scale = np.abs(u).max(axis=-1)
         moves = scale > 0
         u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=moves[..., None])
@@ -108,27 +122,32 @@ def _velocity(x: Floats, v: Floats, metric: space.CurvedSpace) -> tuple[Floats, 
 
 def _hyperbolic_step(length: Floats, m: Floats, rest: Floats, K: float) -> Floats:
     """Return sin_K(r)/(cos_K(r) - m sin_K(r)) for K < 0, from m and 1 + m²/K."""
-    k, ratio = math.sqrt(-K), m / math.sqrt(-K)
+    k = math.sqrt(-K)
+    ratio = m / k
     short = np.where(ratio > 0, rest / (1 + np.abs(ratio)), 1 - ratio)
-    e, grown = np.exp(-2 * k * length), -np.expm1(-2 * k * length)
+    e = np.exp(-2 * k * length)
+    grown = -np.expm1(-2 * k * length)
     return np.asarray(grown / (k * (2 * e + grown * short)))
 
 
 def _into_domain(x: AnyArray, metric: space.CurvedSpace, dtype: np.dtype[Any]) -> AnyFloats:
     """Convert points; move those that rounding puts on or outside the boundary just inside it."""
-    x, shrink = x.astype(dtype, copy=False), float(np.finfo(dtype).eps)
+    x = x.astype(dtype, copy=False)
+    shrink = float(np.finfo(dtype).eps)
     while metric.curvature < 0:
-        inside = metric._place(x, "x")[1] > 0
+        inside = space.place_points(metric, x, "x")[1] > 0
         if inside.all():
             break
         inwards = metric.center + (x - metric.center) * (1 - shrink)
-        x, shrink = np.where(inside[..., None], x, inwards).astype(dtype), 2 * shrink
+        x = np.where(inside[..., None], x, inwards).astype(dtype)
+        shrink = 2 * shrink
     return x
 
 
 def exp_map(x: ArrayLike, v: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
     metric, dtype, (x, v) = space.check_points(metric, x=x, v=v)
-    K, (speed, m, rest) = metric.curvature, _velocity(x, v, metric)
+    K = metric.curvature
+    speed, m, rest = _velocity(x, v, metric)
     if K < 0:
         step = _hyperbolic_step(speed, m, rest, K)
     else:
@@ -149,13 +168,15 @@ def log_map(x: ArrayLike, y: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
 
 def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace) -> AnyFloats:
     metric, dtype, (x, p, q) = space.check_points(metric, x=x, p=p, q=q)
-    _, _, (z, s) = (metric._inside(y, name) for y, name in ((p, "p"), (q, "q"), (x, "x")))
+    space.place_inside(metric, p, "p")
+    space.place_inside(metric, q, "q")
+    z, s = space.place_inside(metric, x, "x")
     sqnorm = np.einsum("...i,...i", z, z)
     stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
 
     def unit_vector(y: Floats, name: str) -> Floats:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
-        u = metric._apply(y - x)
+        u = space.apply_factor(metric, y - x)
         u = u / rounding.binary_scale(u)  # squares may under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1)
@@ -177,10 +198,14 @@ def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
 def transvection(p: ArrayLike, q: ArrayLike, metric: space.CurvedSpace) -> Floats:
     metric = space.as_space(metric)
     p, q = (checks.as_points(x, name, metric.dimension, ndim=1) for x, name in ((p, "p"), (q, "q")))
-    (z_p, s_p), (z_q, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
-    K, P, Q = metric.curvature, lifts.lift(z_p, s_p), lifts.lift(z_q, s_q)
-    spatial, rise = lifts.lift_difference(metric._apply(q - p), z_q, s_q, z_p, s_p, K)
-    D, B = np.append(spatial, K * rise), np.append(np.full(len(z_p), K), 1.0)
+    z_p, s_p = space.place_inside(metric, p, "p")
+    z_q, s_q = space.place_inside(metric, q, "q")
+    K = metric.curvature
+    P = lifts.lift(z_p, s_p)
+    Q = lifts.lift(z_q, s_q)
+    spatial, rise = lifts.lift_difference(space.apply_factor(metric, q - p), z_q, s_q, z_p, s_p, K)
+    D = np.append(spatial, K * rise)
+    B = np.append(np.full(len(z_p), K), 1.0)
     e = -2 * K * float(lifts.sine(distances.distance_between(p, q, metric, "raise") / 2, K)) ** 2
     if 2 + e <= 0:
         raise NotRepresentableError("p and q are opposite points: many geodesics join them.")

@@ -17,20 +17,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
+from cayleyklein.geometry.limits import MAPPED_ROWS
 
 SLOPE_SERIES_BELOW = 1e-3  # |K c²| under which ∂d/∂K is a series: its closed form cancels there
-MAPPED_ROWS = 64  # rows of every matrix product of `map_rows`
 
 
 def map_rows(matrix: Floats, x: Floats) -> Floats:
     """Return Lx of points (…, d), L (r, d) or diagonal (d,), the same to the last bit in any array.
 
-    BLAS rounds a row by the size of its product. Here all have one: equal points stay equal.
+    BLAS rounds a row differently in products of different sizes. Here all products have one size,
+    so that equal points stay equal.
     """
     if matrix.ndim == 1:
         return np.multiply(x, matrix, order="C")
     rows = np.ascontiguousarray(x).reshape(-1, x.shape[-1])
-    r, whole = len(matrix), len(rows) - len(rows) % MAPPED_ROWS
+    r = len(matrix)
+    whole = len(rows) - len(rows) % MAPPED_ROWS
     found = np.empty((len(rows), r))
     blocks = rows[:whole].reshape(-1, MAPPED_ROWS, x.shape[-1])
     np.matmul(blocks, matrix.T, out=found[:whole].reshape(-1, MAPPED_ROWS, r))
@@ -47,7 +49,8 @@ def lift(z: Floats, s: Floats) -> Floats:
 
 def inner_point(z_p: Floats, s_p: Floats, z_q: Floats, s_q: Floats, K: float) -> Floats:
     """Return the nearer to μ of two points, or their midpoint if equally far: symmetric in both."""
-    p_inner, q_inner = (s_p < s_q, s_q < s_p) if K > 0 else (s_q < s_p, s_p < s_q)
+    p_inner = s_p < s_q if K > 0 else s_q < s_p
+    q_inner = s_q < s_p if K > 0 else s_p < s_q
     other = np.where(q_inner[..., None], z_q, z_p / 2 + z_q / 2)
     return np.where(p_inner[..., None], z_p, other)
 
@@ -74,7 +77,8 @@ def lift_difference(
 
 def sine(r: ArrayLike, K: float) -> Floats:
     """Return sin(√K r)/√K, r, or sinh(√-K r)/√-K, by the sign of K."""
-    k, function = math.sqrt(abs(K)) or 1.0, np.sin if K > 0 else np.sinh if K else np.positive
+    k = math.sqrt(abs(K)) or 1.0
+    function = np.sin if K > 0 else np.sinh if K else np.positive
     return np.asarray(function(k * np.asarray(r, dtype=np.float64)) / k)
 
 
@@ -85,7 +89,8 @@ def cosine(r: ArrayLike, K: float) -> Floats:
 
 
 def tangent(r: ArrayLike, K: float) -> Floats:
-    k, function = math.sqrt(abs(K)) or 1.0, np.tan if K > 0 else np.tanh if K else np.positive
+    k = math.sqrt(abs(K)) or 1.0
+    function = np.tan if K > 0 else np.tanh if K else np.positive
     return np.asarray(function(k * np.asarray(r, dtype=np.float64)) / k)
 
 
@@ -145,7 +150,8 @@ def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats]:
 
     At c = 0, where d has a kink, ∂d/∂c² is 0: a pair of coinciding points pulls nowhere.
     """
-    d, steep = distance_from_sqchord(sqchord, K), np.sqrt(sqchord)
+    d = distance_from_sqchord(sqchord, K)
+    steep = np.sqrt(sqchord)
     if K != 0:
         steep *= _half_cosine(sqchord, K)
     return d, np.divide(0.5, steep, out=np.zeros_like(steep), where=steep > 0)
@@ -153,7 +159,8 @@ def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats]:
 
 def curvature_slopes(sqchord: Floats, K: float) -> Floats:
     """Return ∂d/∂K at fixed c²."""
-    chord, x = np.sqrt(sqchord), K * sqchord
+    chord = np.sqrt(sqchord)
+    x = K * sqchord
     series = chord * sqchord * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
     if K == 0:
         return np.asarray(series)

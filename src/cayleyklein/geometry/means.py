@@ -18,18 +18,13 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein import _validation as checks
-from cayleyklein._typing import Floats
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.distances import distance_between, norms
 from cayleyklein.geometry.geodesics import exp_map, log_map, metric_tensor
 from cayleyklein.geometry.lifts import lift
 from cayleyklein.geometry.rounding import EPSILON
-from cayleyklein.geometry.space import CurvedSpace
-
-MAX_STEPS = 200
-QUADRATIC_BELOW = 1e-6  # relative gradient from which a step that does not halve it is rounding
-COLLINEAR = 1e-13  # second singular value of points, relative to the first, of points on a line
-BALL_STEPS = 300  # of the search for a small ball around points (Bădoiu and Clarkson 2003)
+from cayleyklein.geometry.space import CurvedSpace, place_inside, refuse_lower_rank
 
 
 def frechet_mean(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace) -> Floats:
@@ -42,7 +37,7 @@ def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpac
         _refuse_wide(rows, metric)
     away = (rows - rows[0]) / (np.abs(rows - rows[0]).max() or 1.0)
     spread = np.linalg.svd(away, compute_uv=False)
-    if len(spread) > 1 and spread[1] > COLLINEAR * spread[0]:
+    if len(spread) > 1 and spread[1] > 1e-13 * spread[0]:  # the rows do not lie on one line
         return _minimise(rows, shares, metric, power=1)
     along = away @ away[norms(away).argmax()]  # points are in the same order on their geodesic
     order = np.argsort(along)
@@ -60,10 +55,10 @@ def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpac
 def _weighted_rows(
     X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace
 ) -> tuple[Floats, Floats]:
-    """Return the points that count, and their weights with sum 1."""
+    """Return the rows of positive weight, and their weights scaled to the sum 1."""
     rows = checks.as_points(X, "X", metric.dimension, ndim=2)
-    metric._refuse_lower_rank()
-    metric._inside(rows, "X")
+    refuse_lower_rank(metric)
+    place_inside(metric, rows, "X")
     given = np.ones(len(rows)) if weights is None else checks.as_finite_array(weights, "weights")
     right = given.shape == (len(rows),) and bool((given >= 0).all() and given.any())
     least = f"weights of shape {given.shape}, the least", float(given.min(initial=math.inf))
@@ -73,43 +68,48 @@ def _weighted_rows(
 
 
 def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> Floats:
-    """Return the least Σ w dᵖ/p; for p = 1 a point of the rows holds x back by its weight."""
+    """Return the x of least Σ w dᵖ/p; for p = 1 a row at x holds it back by its weight."""
+    scale = shares / np.sqrt(place_inside(metric, rows, "X")[1])
+    x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
+    d = distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise")
+    unit = float(d.max()) or 1.0  # squares may under- or overflow
+    d = d / unit
 
     def distances_to(x: Floats) -> Floats:
         return distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise") / unit
 
-    scale, unit = shares / np.sqrt(metric._inside(rows, "X")[1]), 1.0
-    x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
-    unit = float(distances_to(x).max()) or 1.0  # squares may under- or overflow
-    d, last = distances_to(x), math.inf
-    for _ in range(MAX_STEPS):
-        if power == 1 and d.min() > 0:  # it may be the nearest point
+    last = math.inf
+    converging = 1e-6  # relative gradient from which a step that does not halve it is rounding
+    for _ in range(200):
+        if power == 1 and d.min() > 0:  # the nearest row may be the median
             nearest = rows[d.argmin()]
             there = distances_to(nearest)
-            x, d = (nearest, there) if shares @ there <= shares @ d else (x, d)
+            if shares @ there <= shares @ d:
+                x = nearest
+                d = there
         v = log_map(x, rows, metric) / unit
         apart = (d > 0) | (power == 2)
         weight = np.divide(shares, d ** (2 - power), out=np.zeros_like(d), where=apart)
-        pull, g = weight @ v, metric_tensor(x, metric)
-        length, held = math.sqrt(max(pull @ g @ pull, 0.0)), float(shares[~apart].sum())
+        pull = weight @ v
+        g = metric_tensor(x, metric)
+        length = math.sqrt(max(pull @ g @ pull, 0.0))
+        held = float(shares[~apart].sum())
         size = (length - held) / (float(shares @ d ** (power - 1)) or 1.0)
-        if size <= EPSILON or (last < QUADRATIC_BELOW and size > last / 2):
+        if size <= EPSILON or (last < converging and size > last / 2):
             return np.array(x if size < last else last_x)
-        last, last_x = size, x
+        last = size
+        last_x = x
         step = pull * ((length - held) / length / weight.sum())  # gradient descent
         if not held:
-            t = math.sqrt(abs(metric.curvature)) * unit * d
-            tangent = np.tan(t) if metric.curvature > 0 else np.tanh(t)
-            c = np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
-            bend = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
-            hessian = (v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g))
+            k = math.copysign(math.sqrt(abs(metric.curvature)) * unit, metric.curvature)
+            hessian = hessian_of_sum(v, d, weight, g, k, power)
             newton = np.linalg.solve(hessian, pull)
             step = newton if newton @ g @ pull > 0 else step
         for _ in range(60):
             try:
                 x = np.asarray(exp_map(last_x, unit * step, metric), dtype=np.float64)
                 after = distances_to(x)
-                if shares @ after**power <= shares @ d**power or size < QUADRATIC_BELOW:
+                if shares @ after**power <= shares @ d**power or size < converging:
                     break
             except OutsideDomainError:  # beyond the equator
                 pass
@@ -121,17 +121,35 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     return np.array(x)
 
 
+def hessian_of_sum(
+    v: AnyFloats, d: Floats, weight: Floats, g: Floats, k: float, power: int
+) -> Floats:
+    """Return the Hessian of Σ w dᵖ/p, from logarithms v, their lengths d and the weights w dᵖ⁻².
+
+    k is √K or -√-K, in the unit of 1/d.
+    """
+    t = abs(k) * d
+    tangent = np.tan(t) if k > 0 else np.tanh(t)
+    c = np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
+    bend = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
+    return np.asarray((v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g)))
+
+
 def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
-    unit, (z, s) = math.sqrt(metric.curvature), metric._inside(rows, "X")
-    points, radius = lift(unit * z, s), math.pi
+    """Refuse rows in no ball of radius π/(4√K); search for one by Bădoiu and Clarkson (2003)."""
+    unit = math.sqrt(metric.curvature)
+    z, s = place_inside(metric, rows, "X")
+    points = lift(unit * z, s)
+    radius = math.pi
     center = points.mean(axis=0)
-    for step in range(BALL_STEPS):
+    for step in range(300):
         chord = norms(points - center / np.linalg.norm(center))
         radius = min(radius, 2 * math.asin(min(chord.max() / 2, 1.0)))
         if radius < math.pi / 4:
             return
         center = center + (points[chord.argmax()] - center) / (step + 2)
     raise NotRepresentableError(
-        f"X needs a ball of radius {radius / unit:.4g} or little less, but an elliptic median is "
-        f"unique for radii below π/(4√K) = {math.pi / 4 / unit:.4g} only; take frechet_mean."
+        f"The smallest ball around X has a radius of about {radius / unit:.4g}, but an elliptic "
+        f"median is unique only for radii below π/(4√K) = {math.pi / 4 / unit:.4g}; take "
+        f"frechet_mean."
     )

@@ -11,13 +11,13 @@ import math
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.geometry import limits
 
 Pair = tuple[Floats, Floats]
 
 EPSILON = float(np.finfo(np.float64).eps)
-SPLITTER = 2.0**27 + 1.0
+SPLITTER = 2.0**27 + 1.0  # of 53 bits into 26 and 27 (Dekker 1971)
 SQUARE_EXACT_ABOVE = 1e-7  # |1 + K‖z‖²| above which `one_plus_scaled_square` has all digits
-DOUBLED_ENTRIES = 2**19  # entries of the largest temporary array, 4 MB; a few of them exist at once
 
 
 def binary_scale(values: AnyArray) -> Floats:
@@ -42,7 +42,9 @@ def split(a: Floats) -> Pair:
 
 def two_product(a: Floats, b: Floats) -> Pair:
     """Return p, e with p = fl(a b) and p + e = a b exactly."""
-    p, (a_high, a_low), (b_high, b_low) = a * b, split(a), split(b)
+    p = a * b
+    a_high, a_low = split(a)
+    b_high, b_low = split(b)
     return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
@@ -87,7 +89,7 @@ def one_plus_quadratic_form(
     Σ is the matrix, unless None; LᵀL otherwise for the factor L, (r, d) or its diagonal (d,).
     """
     form = factor if matrix is None else matrix
-    rows = max(1, DOUBLED_ENTRIES // form.size)
+    rows = max(1, limits.DOUBLED_ENTRIES // form.size)
     values = np.empty(len(points))
     for start in range(0, len(points), rows):
         block = slice(start, start + rows)

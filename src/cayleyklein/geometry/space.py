@@ -25,7 +25,6 @@ from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.rounding import EPSILON
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
-REFINE_BELOW = 1e-2  # |S(x, x)| under which it is evaluated in twice the precision
 
 
 class CurvedSpace(Frozen):
@@ -47,9 +46,13 @@ class CurvedSpace(Frozen):
     given_matrix: Floats | None
 
     def __init__(
-        self, *, matrix: ArrayLike | None = None, factor: ArrayLike | None = None,
-        center: ArrayLike | None = None, curvature: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        matrix: ArrayLike | None = None,
+        factor: ArrayLike | None = None,
+        center: ArrayLike | None = None,
+        curvature: float = 0.0,
+    ) -> None:
         if (factor is None) == (matrix is None):
             raise InvalidInputError("Give exactly one of factor (L) and matrix (Σ = LᵀL).")
         if matrix is not None:
@@ -57,8 +60,9 @@ class CurvedSpace(Frozen):
             L = cholesky(matrix)
         else:
             L = checks.as_finite_array(factor, "factor")  # type: ignore[arg-type]
-        checks.expect(L.ndim in (1, 2) and L.size > 0, "factor of shape", L.shape,
-                      "(r, d), or (d,) of a diagonal, neither 0")  # fmt: skip
+        right = L.ndim in (1, 2) and L.size > 0
+        expected = "(r, d), or (d,) of a diagonal, neither 0"
+        checks.expect(right, "factor of shape", L.shape, expected)
         d = L.shape[-1]
         if L.shape == (d, d) and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L)):
             L = np.diagonal(L)
@@ -122,90 +126,106 @@ class CurvedSpace(Frozen):
     @cached_property
     def inverse_factor(self) -> Floats:
         """L⁻¹, for a square L of full rank."""
-        self._refuse_lower_rank()
+        refuse_lower_rank(self)
         diagonal = self.diagonal
         return read_only(linalg.inv(self.factor) if diagonal is None else np.diag(1 / diagonal))
 
-    def _refuse_lower_rank(self) -> None:
-        (rows, d), diagonal = self.factor_shape, self.diagonal
-        sizes = linalg.svdvals(self.factor) if diagonal is None else np.abs(diagonal)
-        rank = np.count_nonzero(sizes > sizes.max() * max(rows, d) * EPSILON)
-        if rows != d or rank < d:
-            raise NotRepresentableError(
-                f"The factor has shape {self.factor_shape} and rank {rank}, and so no inverse; "
-                f"this needs a square factor of rank {d}."
-            )
-
-    def coordinates(self, x: ArrayLike) -> Floats:
-        """Return z = L(x - μ)."""
-        z = self._coordinates(checks.as_points(x, "x", self.dimension))
-        checks.refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
-        return z
-
     @cached_property
-    def _is_unit(self) -> bool:  # whether z is x itself
+    def is_unit(self) -> bool:
+        """Whether L = I and μ = 0, so that z is x itself."""
         given = self.given_matrix is not None or self.center.any()
         return not given and self.diagonal is not None and bool((self.diagonal == 1).all())
 
-    def _coordinates(self, x: Floats) -> Floats:
-        if self._is_unit:
-            return np.ascontiguousarray(x)
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that z is finite
-            return lifts.map_rows(self.compact_factor, x - self.center)
-
-    def _apply(self, u: Floats) -> Floats:
-        return np.ascontiguousarray(u) if self._is_unit else lifts.map_rows(self.compact_factor, u)
-
-    def _apply_transpose(self, w: Floats) -> Floats:
-        return w @ self.factor if self.diagonal is None else w * self.diagonal
+    def coordinates(self, x: ArrayLike) -> Floats:
+        """Return z = L(x - μ)."""
+        z = _coordinates(self, checks.as_points(x, "x", self.dimension))
+        checks.refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
+        return z
 
     def points(self, z: ArrayLike) -> Floats:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
         z = checks.as_points(z, "z", self.factor_shape[0])
         if self.diagonal is None:
             return z @ self.inverse_factor.T + self.center
-        self._refuse_lower_rank()
+        refuse_lower_rank(self)
         return z / self.diagonal + self.center
 
     def form_values(self, x: ArrayLike) -> Floats:
         """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain."""
-        return self._place(checks.as_points(x, "x", self.dimension), "x")[1]
-
-    def _place(self, x: Floats, name: str) -> tuple[Floats, Floats]:
-        """Return z and S(x, x) of points, inside the domain or not."""
-        z = self._coordinates(x)
-        if self.curvature == 0:
-            checks.refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", name)
-            return z, np.ones(z.shape[:-1])
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = np.asarray(1.0 + self.curvature * np.einsum("...i,...i", z, z))
-        checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
-        flat = values.reshape(-1)
-        near = np.flatnonzero(np.abs(flat) < REFINE_BELOW)
-        if self._is_unit and len(near):
-            rows = z.reshape(-1, z.shape[-1])
-            rows = rows if len(near) == len(rows) else rows[near]
-            flat[near] = rounding.one_plus_scaled_square(rows, self.curvature)
-            near = np.flatnonzero(np.abs(flat) < rounding.SQUARE_EXACT_ABOVE)
-        if len(near):
-            rows = x.reshape(-1, x.shape[-1])[near]
-            flat[near] = rounding.one_plus_quadratic_form(
-                rows, self.center, self.curvature, self.compact_factor, self.given_matrix
-            )
-        return z, values
+        return place_points(self, checks.as_points(x, "x", self.dimension), "x")[1]
 
     def inside(self, x: ArrayLike, name: str = "x") -> tuple[Floats, Floats]:
         """Return z and S(x, x) of points; raise OutsideDomainError unless all are in the domain."""
-        return self._inside(checks.as_points(x, name, self.dimension), name)
+        return place_inside(self, checks.as_points(x, name, self.dimension), name)
 
-    def _inside(self, x: Floats, name: str) -> tuple[Floats, Floats]:
-        z, s = self._place(x, name)
-        if not (s > 0).all():
-            refuse_at(s <= 0, name, " lies on or outside the hyperbolic domain -K‖L(x - μ)‖² < 1 "
-                      f"(largest value {1 - s.min():.6g}); move or drop such points, shrink the "
-                      f'factor, or ask distances for outside="inf" or "modulus".',
-                      OutsideDomainError)  # fmt: skip
-        return z, s
+
+# What geometry computes of points that were checked before, arrays (..., d) of finite numbers.
+
+
+def place_points(metric: CurvedSpace, x: Floats, name: str) -> tuple[Floats, Floats]:
+    """Return z and S(x, x) of points, inside the domain or not."""
+    z = _coordinates(metric, x)
+    if metric.curvature == 0:
+        checks.refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", name)
+        return z, np.ones(z.shape[:-1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.asarray(1.0 + metric.curvature * np.einsum("...i,...i", z, z))
+    checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
+    flat = values.reshape(-1)
+    near = np.flatnonzero(np.abs(flat) < 1e-2)  # 1 + K‖z‖² cancels: twice the precision
+    if metric.is_unit and len(near):
+        rows = z.reshape(-1, z.shape[-1])
+        rows = rows if len(near) == len(rows) else rows[near]
+        flat[near] = rounding.one_plus_scaled_square(rows, metric.curvature)
+        near = np.flatnonzero(np.abs(flat) < rounding.SQUARE_EXACT_ABOVE)
+    if len(near):
+        rows = x.reshape(-1, x.shape[-1])[near]
+        flat[near] = rounding.one_plus_quadratic_form(
+            rows, metric.center, metric.curvature, metric.compact_factor, metric.given_matrix
+        )
+    return z, values
+
+
+def place_inside(metric: CurvedSpace, x: Floats, name: str) -> tuple[Floats, Floats]:
+    """Return z and S(x, x) of points; raise OutsideDomainError unless all are in the domain."""
+    z, s = place_points(metric, x, name)
+    if not (s > 0).all():
+        reason = (
+            f" lies on or outside the hyperbolic domain -K‖L(x - μ)‖² < 1 (largest value "
+            f"{1 - s.min():.6g}); move or drop such points, shrink the factor, or ask distances "
+            f'for outside="inf" or "modulus".'
+        )
+        refuse_at(s <= 0, name, reason, OutsideDomainError)
+    return z, s
+
+
+def _coordinates(metric: CurvedSpace, x: Floats) -> Floats:
+    if metric.is_unit:
+        return np.ascontiguousarray(x)
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that z is finite
+        return lifts.map_rows(metric.compact_factor, x - metric.center)
+
+
+def apply_factor(metric: CurvedSpace, u: Floats) -> Floats:
+    """Return Lu of steps u (..., d)."""
+    return np.ascontiguousarray(u) if metric.is_unit else lifts.map_rows(metric.compact_factor, u)
+
+
+def apply_transpose(metric: CurvedSpace, w: Floats) -> Floats:
+    """Return Lᵀw of vectors w (..., r)."""
+    return w @ metric.factor if metric.diagonal is None else w * metric.diagonal
+
+
+def refuse_lower_rank(metric: CurvedSpace) -> None:
+    """Raise NotRepresentableError unless L is square and of full rank."""
+    (rows, d), diagonal = metric.factor_shape, metric.diagonal
+    sizes = linalg.svdvals(metric.factor) if diagonal is None else np.abs(diagonal)
+    rank = np.count_nonzero(sizes > sizes.max() * max(rows, d) * EPSILON)
+    if rows != d or rank < d:
+        raise NotRepresentableError(
+            f"The factor has shape {metric.factor_shape} and rank {rank}, and so no inverse; "
+            f"this needs a square factor of rank {d}."
+        )
 
 
 def as_space(metric: Any) -> CurvedSpace:
@@ -250,6 +270,13 @@ def _rebuild(
 def curvature_from_kappa(kappa: float) -> float:
     """Return K = sign(κ) κ², the inverse of :func:`kappa_from_curvature` (paper §2.4).
 
+    Parameters
+    ----------
+    kappa : float
+        The paper's κ.
+
+    Examples
+    --------
     >>> curvature_from_kappa(-2.0)
     -4.0
     """
@@ -260,6 +287,13 @@ def curvature_from_kappa(kappa: float) -> float:
 def kappa_from_curvature(curvature: float) -> float:
     """Return the paper's κ = sign(K) √|K|, with which b = μᵀΣμ + sign(κ)/κ² (paper §2.4).
 
+    Parameters
+    ----------
+    curvature : float
+        Curvature K.
+
+    Examples
+    --------
     >>> kappa_from_curvature(-4.0)
     -2.0
     """
@@ -270,6 +304,17 @@ def kappa_from_curvature(curvature: float) -> float:
 def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
     """Return S = [[Σ, a], [aᵀ, b]].
 
+    Parameters
+    ----------
+    matrix : array-like of shape (d, d)
+        Block Σ, symmetric.
+    a : array-like of shape (d,)
+        Block a.
+    b : float
+        Last entry.
+
+    Examples
+    --------
     >>> form_from_blocks([[2.0]], [1.0], 3.0)
     array([[2., 1.],
            [1., 3.]])
@@ -288,7 +333,9 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     S = checks.as_symmetric(S, "S")
     checks.expect(len(S) > 1, "S of shape", S.shape, "(d+1)×(d+1) with d ≥ 1")
     S = -S if np.trace(S[:-1, :-1]) < 0 else S
-    matrix, a, b = S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
+    matrix = S[:-1, :-1]
+    a = S[:-1, -1]
+    b = float(S[-1, -1])
     least, most = np.linalg.eigvalsh(matrix)[[0, -1]]
     if least <= len(matrix) * EPSILON * abs(most):
         raise NotRepresentableError(

@@ -25,8 +25,8 @@ class CayleyKleinLMNN(learner.RowLearner):
     :class:`CurvedLMNN` is what this package learns metrics with, and predicts better. This is the
     paper's own algorithm, for those who want to compare with it: gradient descent on the factor L
     of the form S = LᵀL (elliptic), S = LᵀDL (hyperbolic) or of the matrix LᵀL (flat), with the
-    paper's loss, starts and step rule. What it does not say has a parameter here, whose description
-    says so. The steps are written down in the paper's order in ``learning/paper.py``.
+    paper's loss, starts and step rule. What the paper leaves open is a parameter here, and its
+    description says so. The steps are written down in the paper's order in ``learning/paper.py``.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ class CayleyKleinLMNN(learner.RowLearner):
         :class:`CurvedKNeighborsClassifier` it is chosen from 0, 0.05, …, 1 on held-out rows, for
         the number of neighbours and the votes of that classifier.
     n_targets : int, default=3
-        Target neighbours of a row: its nearest rows of the same class by Euclidean distance.
+        Number of target neighbours of a row: its nearest rows of the same class by Euclidean
+        distance.
     margin : float, default=1.0
         The paper's 1. Its gradients have a factor k of the distance besides, which is 1 here:
         ``margin=1/k`` gives the metric for another k.
@@ -53,18 +54,18 @@ default="precision"
         of the precision matrix or of Mahalanobis-LMNN. Or a metric to go on from, or the array
         (d, d) of a factor.
     kappa : float or "auto", default="auto"
-        κ of the start, as printed. In G₊ it is how curved the start is; "auto" is 1. In D, κ > 1;
-        "auto" is 2. In G₋ rows must be inside -1/κ² < 0; "auto" is where the farthest row has the
-        place that κ = 2 gives it in D.
+        Parameter κ of the start, as printed. In G₊ it is how curved the start is; "auto" is 1. In
+        D, κ > 1; "auto" is 2. In G₋ rows must be inside -1/κ² < 0; "auto" is where the farthest row
+        has the place that κ = 2 gives it in D.
     learning_rate : float or "auto", default="auto"
-        γ of the first step. "auto" moves the images Lx̃ of the rows by a tenth of their size: the
-        paper says that the best γ is not known beforehand. Hyperbolic fits halve γ when a row
-        leaves the domain and let it grow by 1 % otherwise; the paper has no such rule for the
+        Step size γ of the first step. "auto" moves the images Lx̃ of the rows by a tenth of their
+        size: the paper says that the best γ is not known beforehand. Hyperbolic fits halve γ when a
+        row leaves the domain and let it grow by 1 % otherwise; the paper has no such rule for the
         others, whose γ stays.
     impostor_interval : int, default=10
-        Iterations after which the impostors are searched again; the paper says 10 to 20.
+        Number of iterations after which the impostors are searched again; the paper says 10 to 20.
     max_iter : int or "auto", default="auto"
-        Iterations at most; "auto" is 200. The paper does not say when it stops.
+        Maximum number of iterations; "auto" is 200. The paper does not say when it stops.
     tol : float, default=1e-5
         The fit ends where the loss changes by less than this share of it, also with new impostors.
     domain : {"rows", "ellipsoid"}, default="rows"
@@ -76,22 +77,24 @@ default="precision"
         standardised columns. The paper does not do so; it matters where columns have different
         units.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn from, or their share, by class. "auto" takes at most 10,000, None all rows.
+        Number of rows to learn from, or their share, drawn class by class. "auto" takes at most
+        10,000 rows, None takes all.
     random_state : int, RandomState or None, default=None
-        Draws the subsample, and the rows that are held out to choose α.
+        Seed of the subsample, and of the rows that are held out to choose α.
     callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
-        leaves a usable metric.
+        Called with a :class:`Progress` after each iteration. If it returns true, the fit stops and
+        keeps the metric found so far.
     verbose : bool, default=False
-        Write a line for each iteration to standard error.
+        Whether to write a line for each iteration to standard error.
 
     Attributes
     ----------
     metric_ : CurvedMetric, FormMetric or MixedMetric
         The last iterate, in the unit where |K| = 1.
     alpha_ : float
-        α of a mixed metric.
+        Weight α of the elliptic part; only if `geometry` is "mixed".
     geometry_ : str
+        Geometry of the metric: "flat", "elliptic", "hyperbolic" or "mixed".
     curvature_ : ndarray of shape (n_parts,)
         K of each part of the metric; one for a single metric.
     components_ : ndarray of shape (n_rows, d)
@@ -105,10 +108,13 @@ default="precision"
         For each part the loss at its start and after each iteration, over the impostors that were
         searched last. It may rise: nothing in the paper's rule looks at it.
     n_features_in_ : int
+        Number of columns of X.
     n_samples_learned_ : int
         Distinct rows of positive weight that the metric was learned from.
-    feature_names_in_ : ndarray
-    classes_ : ndarray
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
 
     Examples
     --------

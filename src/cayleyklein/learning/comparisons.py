@@ -17,26 +17,6 @@ from cayleyklein.learning import descent, learner
 from cayleyklein.learning.objectives.comparisons import ComparisonRecipe, Comparisons, compared_rows
 from cayleyklein.learning.rows import TrainingRows
 
-TUPLE_PARAMETERS = """Parameters
-----------
-geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
-    Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
-margin : float, default=0.5
-    γ, between 0 and 1: the squared distance of a near (similar) pair should be at most
-    (1 - γ)/(1 + γ) times that of a far (dissimilar) pair.
-init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
-    Start: "std" (standardised columns, the default), "identity" (columns as they are),
-    "precision" (whitened columns), "pca", "flat" (the flat metric, learned first), or a metric.
-n_components : int or None, default=None
-    Rows of the factor L: fewer than columns reduce the dimension.
-max_iter : int or "auto", default="auto"
-    Iterations; "auto" is 20.
-preprocessor : array-like of shape (n_rows, d) or None, default=None
-    Rows that tuples of indices refer to.
-random_state : int, RandomState or None, default=None
-    Draws 1,500 pairs of a kind where there are more; of triplets and quadruplets all are taken.
-{watching}"""
-
 
 class TupleLearner(learner.MetricLearner):
     name: ClassVar[str]
@@ -44,7 +24,6 @@ class TupleLearner(learner.MetricLearner):
     margin: float
     preprocessor: Any
 
-    _texts: ClassVar = {"parameters": TUPLE_PARAMETERS}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "geometry": [StrOptions({"flat", "elliptic", "hyperbolic", "learned"})],
         "margin": [Interval(Real, 0, 1, closed="neither")],
@@ -133,7 +112,48 @@ class CurvedPairs(TupleLearner):
     [γ + (a² - b²)/(a² + b²)]₊ over all of them, a and b being the distances of a similar and of a
     dissimilar pair. Distances above a threshold are called dissimilar.
 
-    {parameters}
+    Parameters
+    ----------
+    geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
+        Geometry of the metric. "learned" makes the curvature a parameter, which may cross zero.
+    margin : float, default=0.5
+        Margin γ, between 0 and 1. The squared distance of a similar pair should be at most
+        (1 - γ)/(1 + γ) times that of a dissimilar pair.
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Metric to start from: "std" (standardised columns), "identity" (columns as they are),
+        "precision" (whitened columns), "pca", "flat" (the flat metric, learned first), a metric or
+        its factor. "auto" is "std".
+    n_components : int or None, default=None
+        Number of rows of the factor L; fewer than columns reduce the dimension. None takes as many
+        as columns.
+    max_iter : int or "auto", default="auto"
+        Maximum number of iterations; "auto" is 20.
+    preprocessor : array-like of shape (n_rows, d) or None, default=None
+        Rows that indices in the pairs refer to.
+    random_state : int, RandomState or None, default=None
+        Seed of the draw of 1,500 pairs of each kind, if there are more.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration. If it returns true, the fit stops and
+        keeps the metric found so far.
+    verbose : bool, default=False
+        Whether to write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric
+        The learned metric.
+    geometry_ : str
+        Geometry of the metric: "flat", "elliptic" or "hyperbolic".
+    curvature_ : ndarray of shape (1,)
+        Curvature K of the metric.
+    components_ : ndarray of shape (n_components, d)
+        Factor L of the metric.
+    n_iter_ : int
+        Number of iterations.
+    loss_history_ : list of list of float
+        One list: the loss at the start and after each iteration. It never rises.
+    n_features_in_ : int
+        Number of columns of a row.
     threshold_ : float
         The distance up to which pairs are called similar: that of the best accuracy on the pairs
         of `fit`. You may set it, as to the best cut of :func:`sklearn.metrics.roc_curve`.
@@ -164,7 +184,8 @@ class CurvedPairs(TupleLearner):
 
         Parameters
         ----------
-        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
+        pairs : array-like of shape (n, 2, d) or (n, 2)
+            Pairs of rows, or of indices of rows of the preprocessor.
         y : array-like of shape (n,)
             1 for similar and -1 for dissimilar pairs.
         sample_weight : array-like of shape (n,), optional
@@ -220,7 +241,8 @@ class Comparer(TupleLearner):
         ----------
         tuples : array-like of shape (n, size, d), or (n, size) of indices of the preprocessor
             `size` is 3 for triplets and 4 for quadruplets.
-        y : ignored
+        y : None
+            Not used.
         sample_weight : array-like of shape (n,), optional
             Weights of the tuples.
         """
@@ -266,7 +288,48 @@ class CurvedTriplets(Comparer):
     The metric minimises the mean of [γ + (a² - b²)/(a² + b²)]₊, a and b being the distances of the
     first row to the second and to the third.
 
-    {parameters}
+    Parameters
+    ----------
+    geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
+        Geometry of the metric. "learned" makes the curvature a parameter, which may cross zero.
+    margin : float, default=0.5
+        Margin γ, between 0 and 1. The squared distance of the first row to the second should be at
+        most (1 - γ)/(1 + γ) times that of the first row to the third.
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Metric to start from: "std" (standardised columns), "identity" (columns as they are),
+        "precision" (whitened columns), "pca", "flat" (the flat metric, learned first), a metric or
+        its factor. "auto" is "std".
+    n_components : int or None, default=None
+        Number of rows of the factor L; fewer than columns reduce the dimension. None takes as many
+        as columns.
+    max_iter : int or "auto", default="auto"
+        Maximum number of iterations; "auto" is 20.
+    preprocessor : array-like of shape (n_rows, d) or None, default=None
+        Rows that indices in the triplets refer to.
+    random_state : int, RandomState or None, default=None
+        Not used: all triplets are taken.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration. If it returns true, the fit stops and
+        keeps the metric found so far.
+    verbose : bool, default=False
+        Whether to write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric
+        The learned metric.
+    geometry_ : str
+        Geometry of the metric: "flat", "elliptic" or "hyperbolic".
+    curvature_ : ndarray of shape (1,)
+        Curvature K of the metric.
+    components_ : ndarray of shape (n_components, d)
+        Factor L of the metric.
+    n_iter_ : int
+        Number of iterations.
+    loss_history_ : list of list of float
+        One list: the loss at the start and after each iteration. It never rises.
+    n_features_in_ : int
+        Number of columns of a row.
 
     Examples
     --------
@@ -294,7 +357,48 @@ class CurvedQuadruplets(Comparer):
     The metric minimises the mean of [γ + (a² - b²)/(a² + b²)]₊, a and b being the distances of the
     first two rows and of the last two.
 
-    {parameters}
+    Parameters
+    ----------
+    geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
+        Geometry of the metric. "learned" makes the curvature a parameter, which may cross zero.
+    margin : float, default=0.5
+        Margin γ, between 0 and 1. The squared distance of the first two rows should be at most
+        (1 - γ)/(1 + γ) times that of the last two rows.
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Metric to start from: "std" (standardised columns), "identity" (columns as they are),
+        "precision" (whitened columns), "pca", "flat" (the flat metric, learned first), a metric or
+        its factor. "auto" is "std".
+    n_components : int or None, default=None
+        Number of rows of the factor L; fewer than columns reduce the dimension. None takes as many
+        as columns.
+    max_iter : int or "auto", default="auto"
+        Maximum number of iterations; "auto" is 20.
+    preprocessor : array-like of shape (n_rows, d) or None, default=None
+        Rows that indices in the quadruplets refer to.
+    random_state : int, RandomState or None, default=None
+        Not used: all quadruplets are taken.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration. If it returns true, the fit stops and
+        keeps the metric found so far.
+    verbose : bool, default=False
+        Whether to write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric
+        The learned metric.
+    geometry_ : str
+        Geometry of the metric: "flat", "elliptic" or "hyperbolic".
+    curvature_ : ndarray of shape (1,)
+        Curvature K of the metric.
+    components_ : ndarray of shape (n_components, d)
+        Factor L of the metric.
+    n_iter_ : int
+        Number of iterations.
+    loss_history_ : list of list of float
+        One list: the loss at the start and after each iteration. It never rises.
+    n_features_in_ : int
+        Number of columns of a row.
 
     Examples
     --------

@@ -156,7 +156,11 @@ def descend(
         return report(Progress(recipe.name, len(losses), n_iter, loss, n_active[loss], metric))
 
     for _ in range(recipe.n_passes):
-        anchors = draw_by_class(rows.labels, n_anchors(rows.n_columns), 1, rng)
+        anchors = np.arange(len(rows.X))
+        size = n_anchors(rows.n_columns)
+        if len(anchors) > size:
+            drawn = draw_by_class(rows.labels[rows.order], size, 1, rng)
+            anchors = np.sort(rows.order[drawn])
         objective = recipe.pose(rows, anchors, found)
         losses.append([])
         end = minimise(
@@ -280,7 +284,7 @@ def product_map(rows: TrainingRows, fits: Fits) -> Callable[[Floats], Floats]:
 def part_unit(rows: TrainingRows, found: Parameters) -> float:
     """Return the median distance of at most 2,000 rows to their three nearest."""
     Z = _coordinates(rows.X, found)
-    some = Z[euclidean.even_rows(len(Z), 2000)]
+    some = Z[rows.order[euclidean.even_rows(len(Z), 2000)]]
     k = min(3, len(Z) - 1)
     distances, _ = euclidean.nearest_rows(Z, some, k + 1)
     return float(np.median(distances[:, 1:])) or 1.0

@@ -14,8 +14,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows, place_order
+from cayleyklein.learning.rows import (
+    GivenRows,
+    TrainingRows,
+    by_appearance,
+    distinct_rows,
+    draw_by_class,
+)
 
 # Folds, and the places beyond which one held-out part is enough: the metric learned from the other
 # rows is then the one that is kept.
@@ -30,10 +37,7 @@ def split_training(
 
     A place belongs to the class of its heaviest row.
     """
-    first, place = distinct_rows(rows.X)
-    order = place_order(rows.X[first])
-    first = first[order]
-    place = np.argsort(order)[place]
+    first, place = rows.points
     heaviest = np.lexsort((-rows.weights, place))
     labels = rows.labels[heaviest[np.searchsorted(place[heaviest], np.arange(len(first)))]]
     part, n_held_out = deal_to_folds(labels, rng)
@@ -75,6 +79,36 @@ def split_given(
         yield with_weights(given, given.weights - out), with_weights(given, out)
 
 
+def hold_out_once(
+    given: GivenRows, counted: bool, rng: np.random.Generator
+) -> tuple[GivenRows, GivenRows]:
+    """Return many rows of which those that are held out weigh 0, and these rows, in memory.
+
+    Rows in memory are places with their targets, see `places.pool_pairs`; if `counted`, weights are
+    numbers of observations, which are held out one by one. So are rows on a cluster.
+    """
+    held = np.zeros(len(given.weights))
+    if counted:
+        unit = np.repeat(np.arange(len(held)), np.rint(given.weights).astype(np.intp))
+        drawn = unit[draw_held_out(given.labels[unit], rng)]
+        held = np.bincount(drawn, minlength=len(held)).astype(float)
+    elif isinstance(given.X, RowBlocks):
+        kept = np.flatnonzero(given.weights > 0)
+        drawn = kept[draw_held_out(given.labels[kept], rng)]
+        held[drawn] = given.weights[drawn]
+    else:
+        first, place = distinct_rows(given.X)
+        out = np.isin(place, draw_held_out(given.labels[first], rng))
+        held[out] = given.weights[out]
+    return replace(given, weights=given.weights - held), with_weights(given, held)
+
+
+def draw_held_out(labels: Ints, rng: np.random.Generator) -> Ints:
+    """Draw which of many units to hold out, by class; return their sorted numbers."""
+    size = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * len(labels)))
+    return draw_by_class(labels, size, 0, rng)
+
+
 def weights_of_pairs(given: GivenRows, pair: Ints) -> Floats:
     """Return the weight of each place with one of its targets."""
     return np.bincount(pair, weights=given.weights).astype(float)
@@ -95,8 +129,7 @@ def deal_to_folds(labels: Ints, rng: np.random.Generator) -> tuple[Ints, int]:
     n_parts = N_FOLDS if few else max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
     part = np.empty(n, dtype=np.int64)
     shift = 0
-    names, first = np.unique(labels, return_index=True)
-    for label in names[np.argsort(first)]:
+    for label in by_appearance(labels):
         some = rng.permutation(np.flatnonzero(labels == label))
         part[some] = (np.arange(len(some)) + shift) % n_parts
         shift += len(some)

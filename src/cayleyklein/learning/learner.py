@@ -25,40 +25,6 @@ from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, c
 from cayleyklein.neighbors.dask_shards import Blocks
 
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
-ATTRIBUTES = """Attributes
-----------
-metric_ : CurvedMetric, ProductMetric or MixedMetric
-geometry_ : str
-    "flat", "elliptic", "hyperbolic", "product" or "mixed".
-curvature_ : ndarray of shape (n_parts,)
-    K of each part of the metric; one for a single metric.
-components_ : ndarray of shape (n_rows, d)
-    The factors L of the parts, one below the other.
-n_iter_ : int
-    Iterations of all passes of all parts.
-loss_history_ : list of list of float
-    For each pass of each part the loss at its start and after each iteration; never rising.
-n_features_in_ : int"""
-WATCHING = f"""callback : callable or None, default=None
-    Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
-    a usable metric.
-verbose : bool, default=False
-    Write a line for each iteration to standard error.
-
-{ATTRIBUTES}"""
-
-ROW_TEXTS = {
-    "sampling": """subsample : int, float, "auto" or None, default="auto"
-    Rows to learn from, or their share, by class. "auto" takes at most 10,000, None all rows.
-random_state : int, RandomState or None, default=None
-    Draws the subsample, and the rows with a term in the loss where there are many.
-{watching}
-n_samples_learned_ : int
-    Distinct rows of positive weight that the metric was learned from.
-feature_names_in_ : ndarray""",
-    "n_components": """n_components : int or None, default=None
-    Rows of the factor: fewer than columns reduce the dimension.""",
-}
 
 
 class MetricLearner(
@@ -96,7 +62,6 @@ class MetricLearner(
     verbose: bool
     metric_: Metric
 
-    _texts: ClassVar = {"watching": WATCHING, "attributes": ATTRIBUTES}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -107,7 +72,7 @@ class MetricLearner(
     }
 
     def transform(self, X: ArrayLike) -> AnyFloats:
-        """Map rows to coordinates for methods that know Euclidean distances only.
+        """Map rows to coordinates for methods that use Euclidean distances.
 
         Flat, elliptic and product metrics: Euclidean distance has exactly the metric's order.
         Hyperbolic and mixed metrics: tangent coordinates at the centre, parts side by side, which
@@ -267,7 +232,6 @@ class MetricLearner(
 
 
 class RowLearner(MetricLearner):
-    _texts: ClassVar = ROW_TEXTS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "subsample": [
@@ -291,9 +255,9 @@ class RowLearner(MetricLearner):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
-            Of Dask rows a sample is drawn, and learned from here.
+            Rows. Of Dask rows a sample is drawn into memory and learned from.
         y : array-like or Dask collection of shape (n,)
-            A class for each row; for :class:`CurvedMLKR` numbers, also of shape (n, n_targets).
+            Class of each row; for :class:`CurvedMLKR` numbers, also of shape (n, n_targets).
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice. A common
             factor of all weights changes nothing.

@@ -43,24 +43,62 @@ default="product"
         between near neighbours; :class:`CurvedKNeighborsClassifier` chooses other weights, in these
         units, on held-out rows.
     n_targets : int, default=3
-        Target neighbours of a row.
+        Number of target neighbours of a row.
     n_impostors : int or None, default=10
-        Nearest impostors of a row that are pushed; None pushes all, which is the paper's loss.
+        Number of nearest impostors to push away from each row; None pushes all, as in the paper.
     margin : float or "auto", default="auto"
-        In units of the squared distance (flat) or of the distance at K = ±1 (curved). "auto" is 1
-        (flat), 0.3 (elliptic, learned) or 0.1 (hyperbolic).
+        Margin, in units of the squared distance (flat) or of the distance at K = ±1 (curved).
+        "auto" is 1 (flat), 0.3 (elliptic, learned) or 0.1 (hyperbolic).
     push : float, default=0.5
         Share of the push term in the loss, from 0 (only pull) to 1.
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
-        Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision", "pca", "lda", "flat" (flat LMNN).
-    {n_components}
+        Metric to start from: "std" (standardised columns), "identity" (columns as they are),
+        "precision" (whitened columns), "pca", "lda", "flat" (flat LMNN), a metric or its factor.
+        "auto" is "std".
+    n_components : int or None, default=None
+        Number of rows of the factor L; fewer than columns reduce the dimension. None takes as many
+        as columns.
     max_iter : int or "auto", default="auto"
-        Iterations of a pass; 5 by default.
+        Maximum number of iterations of a pass; "auto" is 5.
     n_passes : int or "auto", default="auto"
-        Passes, 4 by default, each with target neighbours of the metric so far. 1 is the paper's.
-    {sampling}
-    classes_ : ndarray
+        Number of passes, each with the target neighbours of the metric so far. "auto" is 4; the
+        paper has 1.
+    subsample : int, float, "auto" or None, default="auto"
+        Number of rows to learn from, or their share, drawn class by class. "auto" takes at most
+        10,000 rows, None takes all.
+    random_state : int, RandomState or None, default=None
+        Seed of the subsample and, if there are many rows, of the draw of those that have a term in
+        the loss.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration. If it returns true, the fit stops and
+        keeps the metric found so far.
+    verbose : bool, default=False
+        Whether to write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric, ProductMetric or MixedMetric
+        The learned metric.
+    geometry_ : str
+        Geometry of the metric: "flat", "elliptic", "hyperbolic", "product" or "mixed".
+    curvature_ : ndarray of shape (n_parts,)
+        Curvature K of each part of the metric; one for a single metric.
+    components_ : ndarray of shape (n_rows, d)
+        Factors L of the parts, one below the other.
+    alpha_ : float
+        Weight α of the elliptic part; only if `geometry` is "mixed".
+    n_iter_ : int
+        Number of iterations, over all passes of all parts.
+    loss_history_ : list of list of float
+        For each pass of each part, the loss at its start and after each iteration. It never rises.
+    n_features_in_ : int
+        Number of columns of X.
+    n_samples_learned_ : int
+        Number of distinct rows of positive weight that the metric was learned from.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
 
     Examples
     --------

@@ -38,21 +38,57 @@ class CurvedMLKR(learner.RowLearner):
         "product" is a product of flat space and spheres of curvature 0.09 and 1, in units of
         standardised columns. "learned" makes the curvature a parameter, which may cross zero.
     kernel : {"window", "gaussian"}, default="window"
-        Over the m nearest rows 1.01 - d²/d_m², or exp(-d²), Weinberger and Tesauro's.
+        Weight of a row at distance d: "window" is 1.01 - d²/d_m² over the m nearest rows,
+        "gaussian" is exp(-d²), as in Weinberger and Tesauro.
     n_neighbors : int or "auto", default="auto"
-        m: 30 for a window, 200 for a Gaussian.
+        Number m of rows under the kernel; "auto" is 30 for a window, 200 for a Gaussian.
     spread : float or "auto", default="auto"
-        Size of a standardised column at an elliptic start, in units of the sphere's radius, 0.3 by
-        default: small is close to flat space, large compares directions from the centre.
+        Size of a standardised column at an elliptic start, in units of the sphere's radius; "auto"
+        is 0.3: small is close to flat space, large compares directions from the centre.
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
-        Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision", "pca" or "flat" (the flat metric learned first).
-    {n_components}
+        Metric to start from: "std" (standardised columns), "identity" (columns as they are),
+        "precision" (whitened columns), "pca", "flat" (the flat metric, learned first), a metric or
+        its factor. "auto" is "std".
+    n_components : int or None, default=None
+        Number of rows of the factor L; fewer than columns reduce the dimension. None takes as many
+        as columns.
     max_iter : int or "auto", default="auto"
-        Iterations of a pass; 10 by default.
+        Maximum number of iterations of a pass; "auto" is 10.
     n_passes : int or "auto", default="auto"
-        Passes, 2 by default, each with another draw of the rows whose errors count, where many.
-    {sampling}
+        Number of passes, each with another draw of the rows whose errors count, if there are many.
+        "auto" is 2.
+    subsample : int, float, "auto" or None, default="auto"
+        Number of rows to learn from, or their share. "auto" takes at most 10,000 rows, None takes
+        all.
+    random_state : int, RandomState or None, default=None
+        Seed of the subsample and, if there are many rows, of the draw of those that have a term in
+        the loss.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration. If it returns true, the fit stops and
+        keeps the metric found so far.
+    verbose : bool, default=False
+        Whether to write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric or ProductMetric
+        The learned metric.
+    geometry_ : str
+        Geometry of the metric: "flat", "elliptic", "hyperbolic" or "product".
+    curvature_ : ndarray of shape (n_parts,)
+        Curvature K of each part of the metric; one for a single metric.
+    components_ : ndarray of shape (n_rows, d)
+        Factors L of the parts, one below the other.
+    n_iter_ : int
+        Number of iterations, over all passes of all parts.
+    loss_history_ : list of list of float
+        For each pass of each part, the loss at its start and after each iteration. It never rises.
+    n_features_in_ : int
+        Number of columns of X.
+    n_samples_learned_ : int
+        Number of distinct rows of positive weight that the metric was learned from.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from cayleyklein.metrics import Metric
 
 
 class MMC(learner.RowLearner):
-    """Learn one flat metric from which rows are alike and which are not.
+    """Learn a flat metric that brings rows of one class together and keeps classes apart.
 
     Rows of one class should be close and rows of different classes far: the metric minimises
 
@@ -32,17 +32,34 @@ class MMC(learner.RowLearner):
     Parameters
     ----------
     max_iter : int, default=100
-        Most iterations; a warning says when the loss still falls after them.
+        Maximum number of iterations; a warning is given if the loss still falls then.
     tol : float, default=1e-6
         Decrease of the loss, relative to the larger of the loss and 1, at which the fit ends.
     n_components : int or None, default=None
-        Rows of L, from 1 to the number of columns; None takes as many as columns.
+        Number of rows of L, from 1 to the number of columns; None takes as many as columns.
 
-    {attributes}
+    Attributes
+    ----------
+    metric_ : CurvedMetric
+        The learned metric.
+    geometry_ : str
+        Geometry of the metric, "flat".
+    curvature_ : ndarray of shape (1,)
+        Curvature of the metric, 0.
+    components_ : ndarray of shape (n_components, d)
+        Factor L of the metric.
+    n_iter_ : int
+        Number of iterations.
+    loss_history_ : list of list of float
+        One list: the loss at the start and after each iteration. It never rises.
+    n_features_in_ : int
+        Number of columns of X.
     n_samples_learned_ : int
-        Distinct rows of positive weight.
-    classes_ : ndarray of shape (n_classes,)
+        Number of distinct rows of positive weight that the metric was learned from.
     feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
 
     See Also
     --------

@@ -111,8 +111,10 @@ class GivenRows:
                 some = some[draw_by_class(labels, size, fewest, rng)]
             else:  # equal rows together, so that a row of weight 2 is drawn like two rows
                 first, group = distinct_rows(self.X[some], labels)
+                mass: Floats = np.bincount(group, weights=self.weights[some]).astype(float)
+                order = place_order(self.X[some][first], -mass)
                 drawn = np.zeros(len(first), dtype=bool)
-                drawn[draw_by_class(labels[first], size, fewest, rng)] = True
+                drawn[order[draw_by_class(labels[first[order]], size, fewest, rng)]] = True
                 if self.always is not None:
                     drawn[group[self.always[some]]] = True
                 some = some[drawn[group]]
@@ -207,9 +209,23 @@ class TrainingRows:
         return int(self.X.shape[1])
 
     @cached_property
+    def order(self) -> Ints:
+        """The rows in an order that depends on their values and weights only.
+
+        Rows are drawn in this order, so that a draw is the same whatever the names of the classes
+        and the order of the columns. Of rows at one point the heaviest is first.
+        """
+        return place_order(self.X, -self.weights)
+
+    @cached_property
     def points(self) -> tuple[Ints, Ints]:
-        """The first row at each distinct point, of whatever class, and the point of each row."""
-        return distinct_rows(self.X)
+        """The first row at each distinct point, of whatever class, and the point of each row.
+
+        Points are in the order of `place_order`.
+        """
+        first, point = distinct_rows(self.X)
+        order = place_order(self.X[first])
+        return first[order], np.argsort(order)[point]
 
     @property
     def shares(self) -> Floats:
@@ -240,8 +256,9 @@ class TrainingRows:
     def nested_order(self, rng: np.random.Generator) -> Ints:
         """Return an order of the rows in which each beginning has all classes by their shares."""
         place = np.empty(len(self))
-        for label in np.unique(self.labels):
-            own = np.flatnonzero(self.labels == label)
+        labels = self.labels[self.order]
+        for label in by_appearance(labels):
+            own = self.order[labels == label]
             place[own] = (rng.permutation(len(own)) + rng.uniform()) / len(own)
         return np.argsort(place, kind="stable")
 
@@ -303,8 +320,18 @@ def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:
     return first[order], place[point.ravel()]
 
 
-def place_order(X: Floats) -> Ints:
-    """Return an order of distinct rows that depends on their values only.
+def by_appearance(labels: Ints) -> Ints:
+    """Return the distinct labels in the order in which they appear.
+
+    >>> by_appearance(np.array([2, 0, 2, 1]))
+    array([2, 0, 1])
+    """
+    names, first = np.unique(labels, return_index=True)
+    return np.asarray(names[np.argsort(first)])
+
+
+def place_order(X: Floats, ties: Floats | None = None) -> Ints:
+    """Return an order of rows that depends on their values only, equal rows by `ties` (n,).
 
     Rows are sorted by one column after the other, and columns by where their mean lies between
     their least and their largest value. So neither the order of the columns nor their units nor the
@@ -316,7 +343,15 @@ def place_order(X: Floats) -> Ints:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         middle = np.round((ascending.mean(axis=0) - low) / (high - low), 9)
     columns = np.argsort(middle, kind="stable")
-    return np.lexsort(X[:, columns[::-1]].T)
+    n_keys = 1
+    while n_keys < len(columns):  # as a rule few columns tell all rows apart
+        keys = X[:, columns[:n_keys]]
+        order = np.lexsort(keys[:, ::-1].T)
+        if (keys[order[1:]] != keys[order[:-1]]).any(axis=1).all():
+            return order
+        n_keys *= 4
+    keys_of_all = [*X[:, columns[::-1]].T]
+    return np.lexsort(keys_of_all if ties is None else [ties, *keys_of_all])
 
 
 def draw_by_class(labels: Ints, size: int | float, fewest: int, rng: np.random.Generator) -> Ints:

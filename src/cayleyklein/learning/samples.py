@@ -20,14 +20,14 @@ Judge = Callable[[TrainingRows, descent.Fits], Floats]
 
 
 class Stage(NamedTuple):
-    """One size of a sample, and its loss on held-out rows: log loss for labels, else 1 - R².
+    """Size of a sample that a metric was learned from, and its held-out loss.
 
     >>> Stage(n_rows=8000, loss=0.31).n_rows
     8000
     """
 
-    n_rows: int
-    loss: float
+    n_rows: int  #: Number of rows of the sample.
+    loss: float  #: Loss on held-out rows: log loss for labels, 1 - R² for numbers.
 
 
 class Grown(NamedTuple):

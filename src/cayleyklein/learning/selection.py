@@ -7,11 +7,12 @@ from cayleyklein.learning.samples import Stage
 
 @dataclass(frozen=True)
 class Trial:
-    """How one candidate did on rows it was not trained on.
+    """Scores of one candidate on held-out rows.
 
     Attributes
     ----------
     name : str
+        Name of the candidate.
     n_neighbors : int
         The number of voting neighbours with the least loss; 0 where none vote.
     scores : dict of float
@@ -38,9 +39,11 @@ class Selection:
     Attributes
     ----------
     chosen : str
+        Name of the candidate that was chosen.
     reason : str
+        Why it was chosen.
     n_neighbors : int
-        Voting neighbours for the chosen metric.
+        Number of voting neighbours for the chosen metric.
     trials : tuple of Trial
         Empty where nothing was compared.
     stages : tuple of Stage

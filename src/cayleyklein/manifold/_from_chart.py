@@ -1,4 +1,4 @@
-"""Embeddings that are curved already, as coordinates of a metric."""
+"""Curved embeddings as coordinates of a metric."""
 
 import math
 from contextlib import nullcontext
@@ -17,11 +17,9 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.geometry import charts
 from cayleyklein.metrics import CurvedMetric
 
-KNOWN_TO = 1e-4  # shift of a point by rounding, in units of 1/√|K|, above which a warning is given
-
 
 class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Turn an embedding that is curved already into coordinates of a metric.
+    """Convert an embedding in a chart of curved space to coordinates of a metric.
 
     Vectors of Poincaré's ball, of the hyperboloid (Lorentz model), of the half-space or of a sphere
     become coordinates of `metric_`, in which geodesics and hyperplanes are straight: for
@@ -32,7 +30,8 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     chart : str, default="poincare"
         "poincare", "hyperboloid", "half_space", "hemisphere" (K < 0), "sphere" (K > 0), "conformal"
         (stereographic for K > 0) or "klein": see :func:`cayleyklein.geometry.to_chart`.
-    curvature : float, K of the embedding, of a sign that has this chart, default=-1.0
+    curvature : float, default=-1.0
+        Curvature K of the embedding, of a sign that has this chart.
     radius : float, optional
         Radius of the given ball, hyperboloid or sphere. By default 1/√abs(K), as in geoopt and
         HypLL; geomstats and manify take 1 for every K. The half-space has none.
@@ -42,8 +41,12 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Attributes
     ----------
-    metric_ : ``CurvedMetric.euclidean(d, curvature=K)``, the metric of the result
-    n_features_in_, feature_names_in_ : int, ndarray
+    metric_ : CurvedMetric
+        Metric of the result, ``CurvedMetric.euclidean(d, curvature=K)``.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Notes
     -----
@@ -74,9 +77,13 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     }
 
     def __init__(
-        self, chart: str = "poincare", *, curvature: float = -1.0, radius: float | None = None,
+        self,
+        chart: str = "poincare",
+        *,
+        curvature: float = -1.0,
+        radius: float | None = None,
         axis: int = -1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.chart = chart
         self.curvature = curvature
         self.radius = radius
@@ -146,9 +153,13 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return rows
 
     def _warn_where(self, lost: Floats, what: str, remedy: str) -> None:
-        unit, count = math.sqrt(abs(self.curvature)) or 1.0, np.count_nonzero(lost > KNOWN_TO)
+        """Warn of rows that rounding may have moved by over 1e-4/√|K|."""
+        known_to = 1e-4
+        unit = math.sqrt(abs(self.curvature)) or 1.0
+        count = np.count_nonzero(lost > known_to)
         if count:
             checks.warn_caller(
-                f"{what} fix the distance of row {lost.argmax()} to ±{lost.max() / unit:.2g} only, "
-                f"and of {count} of {len(lost)} rows to less than ±{KNOWN_TO / unit:.2g}; {remedy}."
+                f"{what} fix the distance of row {lost.argmax()} only to ±{lost.max() / unit:.2g}, "
+                f"and those of {count} of {len(lost)} rows to worse than ±{known_to / unit:.2g}; "
+                f"{remedy}."
             )

@@ -18,18 +18,11 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry.space import refuse_at
+from cayleyklein.manifold import _limits
 from cayleyklein.manifold import _stress as spaces
 from cayleyklein.manifold._placing import place
-from cayleyklein.manifold.scaling import SAMPLE, Scaling, ScalingProblem, bridged
+from cayleyklein.manifold.scaling import Scaling, ScalingProblem, bridged
 from cayleyklein.metrics import CurvedMetric, Metric
-
-STRONGEST_GIVEN = 24.0  # √-K times the largest δ beyond which Klein's coordinates lose all digits
-UNDETERMINED = (
-    "The curvature is undetermined: flat and hyperbolic spaces fit these dissimilarities equally "
-    "well. It is set to 0; pass curvature=0.0 if that is meant, or more rows."
-)
-ON_DIAGONAL = 1e-10  # share of the largest δ up to which a δ of a row with itself is rounding
-LARGEST = 1e100  # bound, with its inverse, of the largest δ: squares and cubes must not overflow
 
 
 class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -44,19 +37,21 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Parameters
     ----------
-    n_components : int, dimension of the space, default=2
+    n_components : int, default=2
+        Dimension of the space.
     curvature : "learned" or float, default="learned"
         K, in units of one over a squared dissimilarity; 0 is scikit-learn's ``MDS``. "learned"
         goes down to K = -(16/largest δ)². Where the dissimilarities do not decide K, as those of
         three points in the plane, a warning says so and K is 0.
     n_init : int or "auto", default="auto"
         Number of starts: classical scaling, and ``n_init - 1`` random ones; the lowest stress wins.
-        "auto" is 4 up to 300 rows, and 1 for more, where random starts hardly ever win.
-    max_iter : int, most iterations of each descent, default=1000
+        "auto" is 4 up to 300 rows, and 1 above, where random starts hardly ever win.
+    max_iter : int, default=1000
+        Maximum number of iterations of each descent.
     tol : float, default=1e-6
-        Fall of the stress in an iteration, relative to it, at which a descent ends.
+        Relative decrease of the stress in an iteration at which a descent ends.
     random_state : int, RandomState or None, default=None
-        Draws random starts and, of more than 300 rows, the sample on which K is first looked for.
+        Seed of the random starts and, above 300 rows, of the sample on which K is first searched.
     metric : str, callable or metric, default="euclidean"
         Dissimilarity of rows: "precomputed" (X holds dissimilarities), a name or function for
         :func:`sklearn.metrics.pairwise_distances`, or a :class:`~cayleyklein.CurvedMetric`,
@@ -70,16 +65,24 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         their principal axes. A gnomonic chart holds a hemisphere: points that need more of the
         sphere are given by stereographic coordinates y, with ds = ‖dy‖/(1 + K‖y‖²/4), and
         `metric_` is None.
-    metric_ : CurvedMetric or None, the metric of `embedding_`, with L = I, μ = 0 and K
-    curvature_ : float, K
+    metric_ : CurvedMetric or None
+        Metric of `embedding_`, with L = I, μ = 0 and the curvature K.
+    curvature_ : float
+        Curvature K of the space.
     sphere_ : ndarray of shape (n, n_components + 1) or None
         For K > 0 the points as unit vectors, on the whole sphere; the pole is last.
     distances_ : ndarray of shape (n, n)
         Distances between the points, on whatever part of the sphere; computed when asked for.
-    stress_ : float, Σ ω (d - δ)² over pairs, each of which counts once
-    dissimilarity_matrix_ : ndarray of shape (n, n), δ, with NaN where missing
-    n_iter_ : int, iterations of the best descent
-    n_features_in_, feature_names_in_ : int, ndarray
+    stress_ : float
+        Stress Σ ω (d - δ)² over pairs, each of which counts once.
+    dissimilarity_matrix_ : ndarray of shape (n, n)
+        Dissimilarities δ, NaN where they are missing.
+    n_iter_ : int
+        Number of iterations of the best descent.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Notes
     -----
@@ -116,10 +119,16 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     }
 
     def __init__(
-        self, n_components: int = 2, *, curvature: float | str = "learned",
-        n_init: int | str = "auto", max_iter: int = 1000, tol: float = 1e-6,
-        random_state: Any = None, metric: Any = "euclidean",
-    ) -> None:  # fmt: skip
+        self,
+        n_components: int = 2,
+        *,
+        curvature: float | str = "learned",
+        n_init: int | str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        metric: Any = "euclidean",
+    ) -> None:
         self.n_components = n_components
         self.curvature = curvature
         self.n_init = n_init
@@ -137,14 +146,16 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Rows, or with ``metric="precomputed"`` their dissimilarities: symmetric, not negative,
             0 on the diagonal, and NaN where they are missing. One triangle of the matrix is
             enough, with NaN in the other.
-        y : None, not used
+        y : None
+            Not used.
         weights : array-like of shape (n, n), optional
-            ω ≥ 0 of each pair in the stress Σ ω (d - δ)², symmetric; 0 leaves a pair out.
+            Weight ω ≥ 0 of each pair in the stress Σ ω (d - δ)², symmetric; 0 leaves a pair out.
         """
         estimators.check_parameters(self)
         rng = check_random_state(self.random_state)
         rows = self._check_rows(X, reset=True)
-        n, r = len(rows), int(self.n_components)
+        n = len(rows)
+        r = int(self.n_components)
         remedy = "Fit a sample, and transform the others."
         checks.check_memory(40.0 * n * n, f"Scaling {n:,} rows", remedy)
         between = rows if self._precomputed else self._between(rows, None)
@@ -158,18 +169,26 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         filled = delta if known is None else bridged(delta, known > 0)
         K = None if self.curvature == "learned" else float(self.curvature)
         longest = float(filled.max()) * size
-        if K is not None and K < 0 and np.sqrt(-K) * longest > STRONGEST_GIVEN:
+        strongest = 24.0  # √-K times the largest δ: beyond, Klein's coordinates lose all digits
+        if K is not None and K < 0 and np.sqrt(-K) * longest > strongest:
             raise InvalidInputError(
                 f"Got curvature={K:g} for dissimilarities up to {longest:g}, but expected at least "
-                f"{-((STRONGEST_GIVEN / longest) ** 2):.4g}: beyond, coordinates in double "
+                f"{-((strongest / longest) ** 2):.4g}: beyond, coordinates in double "
                 f"precision have no digits left."
             )
         problem = ScalingProblem(
-            delta, known, filled, r, None if K is None else K * size**2, self.max_iter,
-            self.tol, rng,
-        )  # fmt: skip
+            delta,
+            known,
+            filled,
+            r,
+            K=None if K is None else K * size**2,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+        )
         with estimators.few_threads(n, n):
-            few = 4 if n <= SAMPLE else 1  # the stress of few rows has more different minima
+            # the stress of few rows has more different minima
+            few = 4 if n <= _limits.SAMPLE else 1
             fit = problem.solve(few if self.n_init == "auto" else int(self.n_init))
             surface = spaces.to_surface(fit.v, fit.K)
             fit = fit._replace(v=spaces.to_centered(surface, fit.K))
@@ -177,7 +196,11 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.dissimilarity_matrix_ = given
         self._rows = None if self._precomputed else rows
         if not fit.determined:
-            checks.warn_caller(UNDETERMINED)
+            checks.warn_caller(
+                "The curvature is undetermined: flat and hyperbolic spaces fit these "
+                "dissimilarities equally well. It is set to 0; pass curvature=0.0 if that is "
+                "meant, or more rows."
+            )
         self._warn_unless(fit.converged)
         return self
 
@@ -225,9 +248,12 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _keep(self, fit: Scaling, stress: spaces.Stress, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
         self.stress_ = float(fit.stress * stress.total * size**2)
-        v, learned = fit.v * size, self.curvature == "learned"
+        v = fit.v * size
+        learned = self.curvature == "learned"
         K = fit.K / size**2 if learned else float(self.curvature)
-        self.curvature_, self._tangent, self.n_iter_ = float(K), v, max(1, fit.n_iter)
+        self.curvature_ = float(K)
+        self._tangent = v
+        self.n_iter_ = max(1, fit.n_iter)
         X = spaces.to_surface(v, K)
         self.sphere_ = X * spaces.radii(X, K) if K > 0 else None
         whole = K > 0 and bool((X[:, -1] <= 0).any())
@@ -248,7 +274,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> Floats:
-        finite, least = "allow-nan" if self._precomputed else True, 2 if reset else 1
+        finite = "allow-nan" if self._precomputed else True
+        least = 2 if reset else 1
         rows: Floats = estimators.check_data(
             self, X, dtype=float, reset=reset, ensure_min_samples=least, ensure_all_finite=finite
         )
@@ -279,7 +306,7 @@ def check_dissimilarities(values: Floats, name: str) -> float:
     said = f"Negative values in data: {name} is negative"
     refuse_at(values < 0, said, "; dissimilarities are 0 or more.")
     longest = float(np.nanmax(values, initial=0.0))
-    if longest and not 1 / LARGEST <= longest <= LARGEST:
+    if longest and not 1e-100 <= longest <= 1e100:  # whose squares and cubes stay finite
         said = f"{name} has a largest dissimilarity of {longest:g}, whose powers"
         raise InvalidInputError(f"{said} overflow or underflow; divide {name} by it.")
     return longest
@@ -287,16 +314,15 @@ def check_dissimilarities(values: Floats, name: str) -> float:
 
 def symmetric_dissimilarities(values: Floats, name: str) -> Floats:
     """Check that dissimilarities are symmetric; fill in those missing in one triangle only."""
-    expected, (rows, columns) = 'a square matrix with metric="precomputed"', values.shape
+    expected = 'a square matrix with metric="precomputed"'
+    rows, columns = values.shape
     checks.expect(rows == columns, f"{name} of shape", values.shape, expected)
     longest = check_dissimilarities(values, name)
     values = np.where(np.isnan(values), values.T, values)
     symmetric = checks.as_symmetric(np.nan_to_num(values), name)
-    said, remedy = (
-        "must be 0 on the diagonal, but is not",
-        "; convert similarities to dissimilarities first.",
-    )
-    refuse_at(np.diagonal(symmetric) > ON_DIAGONAL * longest, f"{name} {said}", remedy)
+    said = f"{name} must be 0 on the diagonal, but is not"
+    remedy = "; convert similarities to dissimilarities first."
+    refuse_at(np.diagonal(symmetric) > 1e-10 * longest, said, remedy)  # more than rounding
     symmetric[np.isnan(values)] = np.nan
     np.fill_diagonal(symmetric, 0.0)
     return symmetric

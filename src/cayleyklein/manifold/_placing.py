@@ -1,4 +1,4 @@
-"""Places of new points among fixed ones, where the stress of each is least.
+"""Place new points among fixed ones, each where its stress is least.
 
 Many starts of many points descend at once by the method of Levenberg and Marquardt: each step
 solves (JᵀΩJ + λI) s = -JᵀΩ(d - t), J being the derivatives of the distances d to fixed points.
@@ -9,18 +9,15 @@ import numpy as np
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.geometry import lifts
-from cayleyklein.manifold import _stress
-from cayleyklein.manifold._stress import EPS, Stereographic, distances, to_stereographic
+from cayleyklein.geometry.rounding import EPSILON
+from cayleyklein.manifold import _limits, _stress
+from cayleyklein.manifold._stress import Stereographic, distances, to_stereographic
 
-# Number of starts among each multiple of the fixed points' tangent coordinates.
+# Number of starts among each multiple of the fixed points' tangent coordinates; not varied.
 STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 0.75: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
-STARTING_POINTS = 300  # most fixed points of which multiples are tried
-# Most fixed points looked at, steps, and number of best places that go on to the next round.
+# Most fixed points looked at, steps, and number of best places that go on to the next round; not
+# varied.
 ROUNDS = ((100, 6, 6), (10**9, 6, 2))
-PLACED = 1e-10  # fall of the stress of one point in a step, relative to it, that ends its descent
-# λ relative to the mean of the diagonal of JᵀΩJ: at first, and its bounds.
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-6, 1e8
-BLOCK_DERIVATIVES = 2**19  # derivatives of distances held at a time
 
 
 def place(
@@ -31,8 +28,10 @@ def place(
     Fixed points v are (n, r), targets and weights (m, n). A point with a target of 0 starts at the
     fixed point that it should coincide with, and nowhere else.
     """
-    found, converged = np.empty((len(target), v.shape[1])), np.empty(len(target), dtype=bool)
-    few, ranked = slice(None, None, -(-len(v) // STARTING_POINTS)), []
+    found = np.empty((len(target), v.shape[1]))
+    converged = np.empty(len(target), dtype=bool)
+    few = slice(None, None, -(-len(v) // _limits.STARTING_POINTS))
+    ranked = []
     for multiple, count in STARTS_AT.items():
         between = distances(v[few], K, multiple * v[few])
         stress = weights[:, few] @ np.square(between)
@@ -41,17 +40,20 @@ def place(
     starts = np.concatenate(ranked, axis=1)
     twin = (weights > 0) & (target == 0)
     starts[twin.any(axis=1)] = v[twin.argmax(axis=1)][twin.any(axis=1), None]
-    step = max(1, BLOCK_DERIVATIVES // (ROUNDS[0][2] * v.size))
+    step = max(1, _limits.BLOCK_DERIVATIVES // (ROUNDS[0][2] * v.size))
     for start in range(0, len(target), step):
         rows = slice(start, start + step)
-        t, omega, ends = target[rows], weights[rows], starts[rows]
+        t = target[rows]
+        omega = weights[rows]
+        ends = starts[rows]
         for points, steps, kept in ROUNDS:
             some = slice(None, None, -(-len(v) // points))
             ends, stress, _ = descend_to(v[some], K, ends, t[:, some], omega[:, some], steps)
             best = np.argsort(stress, axis=1, kind="stable")[:, :kept, None]
             ends = np.take_along_axis(ends, best, axis=1)
         ends, stress, done = descend_to(v, K, ends, t, omega, max_iter)
-        each, lowest = np.arange(len(t)), stress.argmin(axis=1)
+        each = np.arange(len(t))
+        lowest = stress.argmin(axis=1)
         found[rows], converged[rows] = ends[each, lowest], done[each, lowest]
     return found, converged
 
@@ -61,10 +63,12 @@ def expand(
 ) -> tuple[Floats, Floats, Floats]:
     """Return Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t) and JᵀΩJ; t and ω in row owner[i]."""
     m, r = v.shape
-    stress, slope, square = np.zeros(m), np.zeros((m, r)), np.zeros((m, r, r))
+    stress = np.zeros(m)
+    slope = np.zeros((m, r))
+    square = np.zeros((m, r, r))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         at = to_stereographic(v, K)
-        step = max(1, _stress.CACHED_PAIRS // len(fixed.w))
+        step = max(1, _limits.CACHED_PAIRS // len(fixed.w))
         for start in range(0, m, step):
             rows = slice(start, start + step)
             sqchord = np.empty((len(v[rows]), len(fixed.w)))
@@ -79,13 +83,22 @@ def expand(
 def descend_to(
     v_to: Floats, K: float, starts: Floats, target: Floats, weights: Floats, max_iter: int
 ) -> tuple[Floats, Floats, Bools]:
-    """Return the ends of descents from starts (m, s, r), their stress, and which converged."""
-    shape, r = starts.shape[:2], starts.shape[2]
-    v, fixed = starts.reshape(-1, r).copy(), to_stereographic(v_to, K)
+    """Return the ends of descents from starts (m, s, r), their stress, and which converged.
+
+    A descent has converged when a step lowers the stress by less than a share of 1e-10, or when no
+    step lowers it, however strongly damped. The damping λ is relative to the mean of the diagonal
+    of JᵀΩJ.
+    """
+    least_fall = 1e-10
+    shape = starts.shape[:2]
+    r = starts.shape[2]
+    v = starts.reshape(-1, r).copy()
+    fixed = to_stereographic(v_to, K)
     owner = np.repeat(np.arange(shape[0]), shape[1])
-    floor = PLACED * np.einsum("mn,mn,mn->m", weights, target, target)[owner]
+    floor = least_fall * np.einsum("mn,mn,mn->m", weights, target, target)[owner]
     value, slope, square = expand(fixed, K, v, target, weights, owner)
-    damping, left = np.full(len(v), FIRST_DAMPING), np.arange(len(v))
+    damping = np.full(len(v), 1e-2)
+    left = np.arange(len(v))
     for _ in range(max_iter):
         if not len(left):
             break
@@ -99,9 +112,9 @@ def descend_to(
         v[moved], value[moved] = there[lower], stress[lower]
         slope[moved], square[moved] = (found[lower] for found in slopes)
         damping[left] *= np.where(lower, 0.2, 4.0)
-        damping = np.maximum(damping, LEAST_DAMPING)
-        still = lower & (fall <= np.maximum(PLACED * stress, floor[left]))
-        left = left[~still & (damping[left] < MOST_DAMPING)]
+        damping = np.maximum(damping, 1e-6)
+        still = lower & (fall <= np.maximum(least_fall * stress, floor[left]))
+        left = left[~still & (damping[left] < 1e8)]
     done = ~np.isin(np.arange(len(v)), left)
     return v.reshape(starts.shape), value.reshape(shape), done.reshape(shape)
 
@@ -115,12 +128,13 @@ def add_systems(K, points, fixed, pairs, owner, sums):  # type: ignore[no-untype
     J = np.empty(r)
     for i in range(len(v)):
         for j in range(len(y_to)):
-            weight, c2 = weights[owner[i], j], sqchord[i, j]
+            weight = weights[owner[i], j]
+            c2 = sqchord[i, j]
             residual = d[i, j] - target[owner[i], j]
             stress[i] += weight * residual * residual
             if weight == 0 or c2 == 0:  # no pull between points that coincide
                 continue
-            by_sqchord = 0.5 / np.sqrt(c2 * max(1 - K * c2 / 4, EPS))
+            by_sqchord = 0.5 / np.sqrt(c2 * max(1 - K * c2 / 4, EPSILON))
             along = -by_sqchord * c2 * stretch[i] / 2
             for a in range(r):  # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2
                 J[a] = 2 * by_sqchord * w[i] * w_to[j] * (y[i, a] - y_to[j, a])

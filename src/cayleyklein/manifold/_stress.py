@@ -21,13 +21,11 @@ from scipy.optimize import linprog
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats
 from cayleyklein.geometry import lifts
+from cayleyklein.geometry.lifts import SLOPE_SERIES_BELOW
+from cayleyklein.geometry.rounding import EPSILON
+from cayleyklein.manifold._limits import CACHED_PAIRS
 
-EPS, SERIES_BELOW = np.finfo(float).eps, lifts.SLOPE_SERIES_BELOW  # constants of the loop
-CACHED_PAIRS = 32_768  # pairs computed at a time, which stay in cache through the passes over them
-BEND_SERIES_BELOW = 1e-2  # |K ρ²| below which (1/w - T)/(Kρ²) is a series: its closed form cancels
 INSIDE = 1e-9  # least height above the equator of points that a hemisphere holds, in radii
-MOST_STEPS = 200  # to the centre of hyperbolic points,
-CENTERED = 1e-7  # and the length of the last one in radii 1/√-K
 
 
 class Stereographic(NamedTuple):
@@ -47,7 +45,7 @@ def to_stereographic(v: Floats, K: float) -> Stereographic:
     w = np.square(lifts.cosine(rho / 2, K))
     stretch = np.divide(2 * lifts.tangent(rho / 2, K), rho, out=np.ones_like(rho), where=rho > 0)
     series = 1 / 6 + x * (1 / 30 + x * (17 / 3360 + x * 31 / 45360))
-    far = np.abs(x) > BEND_SERIES_BELOW
+    far = np.abs(x) > 1e-2  # nearer, the closed form of b cancels
     bend = np.divide(1 / w - stretch, x, out=series, where=far)
     return Stereographic(v * stretch[:, None], w, stretch, bend, sqnorm)
 
@@ -80,11 +78,13 @@ class Stress:
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def __call__(self, v: Floats, K: float, shrinkage: float = 0.0) -> tuple[float, Floats, float]:
         """Return the stress and its gradient in v and K, with c² shrunk by a share."""
-        n, at = len(v), to_stereographic(v, K)
+        n = len(v)
+        at = to_stereographic(v, K)
         if not (np.isfinite(at.w).all() and np.isfinite(at.y).all()):
             return np.inf, v, 0.0
         at = at._replace(w=np.sqrt(1 - shrinkage) * at.w)
-        sums, pull = np.zeros(2), np.zeros((v.shape[1] + 2, n))
+        sums = np.zeros(2)
+        pull = np.zeros((v.shape[1] + 2, n))
         lifted = np.vstack([at.w, at.w * at.y.T])
         weights = np.empty((0, 0)) if self.weights is None else self.weights
         start = 0
@@ -128,9 +128,14 @@ def fill_forces(start, K, sqchord, d, target, weights, force, sums):  # type: ig
 
     Add Σ ω (d - t)² and Σ f ∂d/∂K to the sums. Slopes are those of `lifts.slopes_from_sqchord`.
     """
-    value, along, inverse, ones = 0.0, 0.0, 0.5 / K if K else 0.0, np.ones(d.shape[1])
+    value = 0.0
+    along = 0.0
+    inverse = 0.5 / K if K else 0.0
+    ones = np.ones(d.shape[1])
     for i in range(len(d)):
-        square, reached, pull = sqchord[i, i + 1 :], d[i, i + 1 :], force[i, i + 1 :]
+        square = sqchord[i, i + 1 :]
+        reached = d[i, i + 1 :]
+        pull = force[i, i + 1 :]
         goal = target[start + i, start + i + 1 :]
         weight = weights[start + i, start + i + 1 :] if len(weights) else ones[i + 1 :]
         force[i, : i + 1] = 0.0
@@ -139,12 +144,14 @@ def fill_forces(start, K, sqchord, d, target, weights, force, sums):  # type: ig
             pushed = weight[j] * gap
             value += pushed * gap
             x = K * square[j]
-            slope = 0.5 / np.sqrt(square[j] * max(1 - x / 4, EPS))  # √ is 0 for antipodal points
+            slope = 0.5 / np.sqrt(
+                square[j] * max(1 - x / 4, EPSILON)
+            )  # √ is 0 for antipodal points
             slope = slope if square[j] > 0 else 0.0
             ratio = 2 * square[j] * slope  # c/√(1 - x/4)
             series = ratio * square[j] * (1 / 24 + x * (1 / 240 + x * (1 / 1680 + x / 10080)))
             closed = (ratio - reached[j]) * inverse
-            along += pushed * (series if abs(x) < SERIES_BELOW else closed)
+            along += pushed * (series if abs(x) < SLOPE_SERIES_BELOW else closed)
             pull[j] = pushed * slope
     sums[0] += value
     sums[1] += along
@@ -174,11 +181,11 @@ def to_centered(X: Floats, K: float) -> Floats:
     if K == 0:
         X = X - np.append(X[:, :-1].mean(axis=0), 0.0)
     elif K < 0:
-        for _ in range(MOST_STEPS):
+        for _ in range(200):
             v = to_tangent(X, K)
             far = np.sqrt(-K) * np.linalg.norm(v, axis=1).max()
             step = v.mean(axis=0) / max(1.0, far)  # d² is this much more curved
-            if np.sqrt(-K) * np.abs(step).max() <= CENTERED:
+            if np.sqrt(-K) * np.abs(step).max() <= 1e-7:
                 break
             X = to_surface(to_tangent(_to_origin(X, to_surface(step[None], K)[0], K), K), K)
     else:
@@ -200,7 +207,8 @@ def radii(X: Floats, K: float) -> Floats:
 
 def _to_origin(X: Floats, middle: Floats, K: float) -> Floats:
     """Reflect X in the bisector of the direction of a vector and the origin (0, 1)."""
-    scale, signature = radii(X, K), np.append(np.ones(X.shape[1] - 1), np.sign(K))
+    scale = radii(X, K)
+    signature = np.append(np.ones(X.shape[1] - 1), np.sign(K))
     normal = middle * scale
     length = np.sqrt(abs(signature @ (normal * normal)))
     if length == 0:
@@ -215,9 +223,11 @@ def _to_origin(X: Floats, middle: Floats, K: float) -> Floats:
 
 
 def _hemisphere_pole(X: Floats, K: float) -> Floats | None:
-    (n, width), scale = X.shape, radii(X, K)
+    n, width = X.shape
+    scale = radii(X, K)
     # the largest t with ⟨c, X⟩ ≥ t for all X, |c| ≤ 1 in each coordinate
-    cost, above = np.append(np.zeros(width), -1.0), np.column_stack([-X * scale, np.ones(n)])
+    cost = np.append(np.zeros(width), -1.0)
+    above = np.column_stack([-X * scale, np.ones(n)])
     bounds = [*[(-1, 1)] * width, (None, 1)]
     found = linprog(cost, A_ub=above, b_ub=np.zeros(n), bounds=bounds)
     return found.x[:-1] / scale if found.success and found.x[-1] > INSIDE else None

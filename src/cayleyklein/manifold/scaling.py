@@ -25,28 +25,14 @@ from scipy.sparse.linalg import eigsh
 from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.geometry import lifts
+from cayleyklein.manifold._limits import DENSE, SAMPLE
 from cayleyklein.manifold._stress import Stress, distances, to_centered, to_surface, to_tangent
 
-DENSE = 300  # most rows for which all eigenvectors are computed, instead of those needed
-SAMPLE = 300  # rows on which the curvature to start from is found
-RACE = 8  # iterations of each start with more rows, after which the best goes on
-ROUGH = 10  # times the tolerance for fits that are starts only
-SAMPLE_STARTS = 3  # of a sample
-FLOOR = 1e-6  # stress below which falls are measured absolutely, for δ that fit exactly
-# Curvatures by √|K| times the largest dissimilarity, with the sign of K: those tried,
-NEGATIVE, POSITIVE = (-16.0, -8.0, -4.0, -2.0, -1.0), (1.0, 2.0, 2.6, 2.9, np.pi, 3.4)
-BENT = -8.0  # that at which the flat solution is tried as a start,
-STRONGEST = -16.0  # the most negative one learned,
-PROBED = -1.0  # and that compared with the flat space to see whether K is determined
-AS_GOOD, EXACT = 1e-6, 1e-9  # relative and absolute differences of the stress that count as none
-AT_LIMIT = 0.98  # share of the most negative curvature from which on K is set to that limit
-LEAST_SINE = 0.1  # sine of a distance, in mean distances, below which errors count no more
-TOGETHER, PART = 1e-3, 0.2  # share of δ below which a pair coincides, and by which it is parted
-# Shares by which squared chords are shrunk, in turn, to round off the kinks at antipodes.
-SHRINKAGES = (1e-2, 1e-4, 1e-6, 1e-8)
-DIFFERENCE = 1e-5  # of finite differences, relative to the largest dissimilarity
-LARGEST_TURN = 1.2  # √K times the largest dissimilarity, in units of π, of the smallest sphere
-EXACT_FIT = 1e-12  # share of Σ δ² below which a stress is rounding
+# Strengths of curvature, √|K| times the largest dissimilarity with the sign of K: those at which
+# classical scaling is tried as a start (not varied), and the most negative one learned.
+NEGATIVE = (-16.0, -8.0, -4.0, -2.0, -1.0)
+POSITIVE = (1.0, 2.0, 2.6, 2.9, np.pi, 3.4)
+STRONGEST = -16.0
 
 
 class Scaling(NamedTuple):
@@ -99,15 +85,20 @@ class ScalingProblem:
         some = np.sort(self.rng.choice(len(self.delta), SAMPLE, replace=False))
         at = np.ix_(some, some)
         weights = None if self.weights is None else self.weights[at]
-        few = replace(self, delta=self.delta[at], weights=weights, filled=self.filled[at],
-                      tol=ROUGH * self.tol)  # fmt: skip
-        sample = few.solve(SAMPLE_STARTS)
+        few = replace(
+            self,
+            delta=self.delta[at],
+            weights=weights,
+            filled=self.filled[at],
+            tol=10 * self.tol,  # for a start only
+        )
+        sample = few.solve(3)
         if not sample.determined:
             return sample
         K = sample.K if self.K is not None else max(sample.K, self.curvature(STRONGEST))
         placed = place_among(sample.v, K, self.filled[:, some])
         other = self.classical(K) if K > 0 else self.flat_start()
-        short = replace(self, max_iter=RACE)
+        short = replace(self, max_iter=8)
         fits = [short.descend(v, K, fixed=True) for v in (other, placed)]
         best = min(fits, key=lambda fit: fit.stress)
         end = self.descend(best.v, K)
@@ -115,7 +106,7 @@ class ScalingProblem:
 
     def flat_start(self) -> Floats:
         """Return the flat fit: cosh lets the largest δ alone decide the classical solution."""
-        rough = replace(self, tol=ROUGH * self.tol)
+        rough = replace(self, tol=10 * self.tol)
         return rough.descend(self.classical(0.0), 0.0, fixed=True).v
 
     def explore(self) -> Scaling:
@@ -127,31 +118,36 @@ class ScalingProblem:
             flat = self.descend(self.classical(0.0), 0.0, fixed=True).v
             starts = [(flat, 0.0)]
             if self.longest:
-                starts.append((flat, self.curvature(BENT)))
+                starts.append((flat, self.curvature(-8.0)))
                 for tried in (NEGATIVE, POSITIVE):
-                    found = [(self.classical(K), K) for K in map(self.curvature, tried)]
+                    found = []
+                    for strength in tried:
+                        K = self.curvature(strength)
+                        found.append((self.classical(K), K))
                     starts += sorted(found, key=lambda start: self.stress(*start)[0])[:2]
         best = min((self.descend(*start) for start in starts), key=lambda fit: fit.stress)
         return best._replace(determined=self.K is not None or self.determines_curvature(best))
 
     def classical(self, K: float) -> Floats:
         # Points that coincide but should not, such as leaves of one branch of a tree, are moved
-        # apart: no force tells in which direction they should part.
+        # apart by a fifth of their dissimilarities: no force tells in which direction.
         v = classical_scaling(self.filled, K, self.r)
-        together = distances(v, K) < TOGETHER * self.filled
+        together = distances(v, K) < 1e-3 * self.filled
         count = together.sum(axis=1)
         apart = np.einsum("ij,ij->i", together, self.filled) / np.maximum(count, 1)
-        return np.asarray(v + PART * apart[:, None] * self.rng.normal(size=v.shape))
+        return np.asarray(v + 0.2 * apart[:, None] * self.rng.normal(size=v.shape))
 
     def determines_curvature(self, best: Scaling) -> bool:
         """Say whether the stress depends on K, unlike that of a line, or of three points."""
         if not self.longest:
             return False
         flat = self.descend(best.v, 0.0, fixed=True)
-        if flat.stress > best.stress * (1 + AS_GOOD) + EXACT:
+        share = 1e-6  # relative and absolute differences that the end of a descent may leave
+        least = 1e-9
+        if flat.stress > best.stress * (1 + share) + least:
             return True
-        bent = self.descend(flat.v, self.curvature(PROBED), fixed=True)
-        return abs(bent.stress - flat.stress) > AS_GOOD * flat.stress + EXACT
+        bent = self.descend(flat.v, self.curvature(-1.0), fixed=True)
+        return abs(bent.stress - flat.stress) > share * flat.stress + least
 
     def without_kinks(self, fit: Scaling) -> Scaling:
         """Go on from a fit on a sphere that is too small for the largest dissimilarity.
@@ -162,7 +158,7 @@ class ScalingProblem:
         if not fit.K > 0 or np.sqrt(fit.K) * self.longest <= np.pi:
             return fit
         steps = [fit]
-        for shrinkage in (*SHRINKAGES, 0.0):
+        for shrinkage in (1e-2, 1e-4, 1e-6, 1e-8, 0.0):  # of squared chords
             steps.append(self.descend(steps[-1].v, steps[-1].K, shrinkage=shrinkage))
         best = min(fit, steps[-1], key=lambda step: step.stress)
         converged = all(step.converged for step in steps)
@@ -185,10 +181,12 @@ class ScalingProblem:
 
         start = np.append(v, [max(K, least) / unit] * learned)
         tol = self.tol / (100 if shrinkage else 1)
-        end = minimise(value, start, max_iter=self.max_iter, tol=tol, floor=FLOOR)
-        at, places = float(end.x[-1]) * unit if learned else K, end.x[: n * r].reshape(n, r)
+        # a stress below the floor is an exact fit, whose falls are measured absolutely
+        end = minimise(value, start, max_iter=self.max_iter, tol=tol, floor=1e-6)
+        at = float(end.x[-1]) * unit if learned else K
+        places = end.x[: n * r].reshape(n, r)
         fit = Scaling(places, at, end.value, end.n_iter, end.converged)
-        if learned and least < 0 and AT_LIMIT * least > fit.K:
+        if learned and least < 0 and 0.98 * least > fit.K:  # as good as at the limit
             limit = self.descend(fit.v, least, fixed=True)
             return limit._replace(n_iter=fit.n_iter + limit.n_iter)
         return fit
@@ -222,7 +220,8 @@ def place_among(v: Floats, K: float, D: Floats) -> Floats:
     X = to_surface(v, K)
     h = 2 * np.square(lifts.sine(np.linalg.norm(v, axis=1) / 2, K))
     D = np.minimum(D, np.pi / np.sqrt(K)) if K > 0 else D
-    scale = 1 / np.maximum(lifts.sine(D, K), LEAST_SINE * D.mean())
+    # errors of short distances, and of those close to an antipode, count no more than these
+    scale = 1 / np.maximum(lifts.sine(D, K), 0.1 * D.mean())
     system = scale[:, :, None] * np.column_stack([-X[:, :-1], 1 - K * h])
     right = scale * (2 * np.square(lifts.sine(D / 2, K)) - h)
     found = (np.linalg.pinv(system, rcond=1e-12) @ right[:, :, None])[:, :, 0]
@@ -231,7 +230,8 @@ def place_among(v: Floats, K: float, D: Floats) -> Floats:
 
 def _eigen_coordinates(matrix: Floats, r: int) -> Floats:
     """Return the r leading eigenvectors times the roots of their eigenvalues, if positive."""
-    n, found = len(matrix), min(r, len(matrix))
+    n = len(matrix)
+    found = min(r, len(matrix))
     if n <= max(DENSE, r + 1):
         values, vectors = eigh(matrix, subset_by_index=(n - found, n - 1))
     else:
@@ -264,27 +264,43 @@ class StressProfile:
         self.K, self.v = mds.curvature_, mds._tangent
         n, r = self.v.shape
         self.freedom = float(self.known.sum()) / 2 - n * r + r * (r + 1) / 2 - 1
-        self.bounds = -((STRONGEST / longest) ** 2), (LARGEST_TURN * np.pi / longest) ** 2
+        # at the upper end the largest dissimilarity is 1.2 times half a great circle
+        self.bounds = -((STRONGEST / longest) ** 2), (1.2 * np.pi / longest) ** 2
         self._problem = ScalingProblem(
-            self.delta / longest, weights, filled / longest, r, 0.0, mds.max_iter, mds.tol / 10,
-            np.random.RandomState(0),
-        )  # fmt: skip
+            self.delta / longest,
+            weights,
+            filled / longest,
+            r,
+            K=0.0,
+            max_iter=mds.max_iter,
+            tol=mds.tol / 10,
+            rng=np.random.RandomState(0),
+        )
 
     def log_likelihood(self, K: float, v: Floats) -> tuple[float, Floats]:
-        """Return that of independent normal errors, of unknown variance, and points; from v."""
+        """Return the log likelihood at K, and the points fitted from a start v.
+
+        Errors of dissimilarities are taken as independent and normal, of unknown variance.
+        """
         fit = self._problem.descend(v / self.size, K * self.size**2, fixed=True)
-        return float(-self.freedom / 2 * np.log(max(fit.stress, EXACT_FIT))), fit.v * self.size
+        stress = max(fit.stress, 1e-12)  # a smaller one is rounding
+        return float(-self.freedom / 2 * np.log(stress)), fit.v * self.size
 
     def uncertainty(self) -> tuple[float, float]:
-        """Return the variance of K, and by how much it exceeds that of independent errors."""
-        v, K, known, step = self.v, self.K, self.known, DIFFERENCE * self.size
+        """Return the variance of K, and its ratio to that of independent errors, 1 or more."""
+        v = self.v
+        K = self.K
+        known = self.known
+        share = 1e-5  # of finite differences
+        step = share * self.size
         n, r = v.shape
-        unit = DIFFERENCE / self.size**2
+        unit = share / self.size**2
         by_K = (distances(v, K + unit) - distances(v, K - unit)) * known / (2 * unit)
         moves = np.eye(r) * step
-        by_v = np.stack(  # (r, n, n): dᵢⱼ as point i moves along a coordinate
-            [(distances(v + m, K, v) - distances(v - m, K, v)) * known / (2 * step) for m in moves]
-        )
+        by_v = np.empty((r, n, n))  # of dᵢⱼ as point i moves along a coordinate
+        for axis, move in enumerate(moves):
+            change = distances(v + move, K, v) - distances(v - move, K, v)
+            by_v[axis] = change * known / (2 * step)
         normal = np.einsum("aij,bji->iajb", by_v, by_v)
         at = np.arange(n)
         normal[at, :, at] += np.einsum("aij,bij->iab", by_v, by_v)

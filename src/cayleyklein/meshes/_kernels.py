@@ -7,8 +7,6 @@ import numpy as np
 from cayleyklein._jit import Kernel, inlined
 from cayleyklein._typing import Bools, Complexes, Ints
 
-IN_CIRCLE = 1e-13  # of the terms of the determinant: a point nearer to the circle is not in it
-
 
 class FencedMesh(NamedTuple):
     """Arrays with room for more rows. *Fences* are edges of triangles that stay."""
@@ -33,9 +31,12 @@ class FencedMesh(NamedTuple):
         """Return the mesh with room for this many triangles, and as many vertices."""
         if rows <= len(self.corners):
             return self
-        more = [max(rows, 2 * len(self.corners)) - len(values) for values in self]
-        pairs = ((a, np.zeros((n, *a.shape[1:]), a.dtype)) for a, n in zip(self, more, strict=True))
-        return FencedMesh(*map(np.concatenate, pairs))
+        room = max(rows, 2 * len(self.corners))
+        larger = []
+        for values in self:
+            empty = np.zeros((room - len(values), *values.shape[1:]), values.dtype)
+            larger.append(np.concatenate([values, empty]))
+        return FencedMesh(*larger)
 
 
 @inlined
@@ -46,11 +47,13 @@ def turn(a, b, p):
 @Kernel
 def in_circle(mesh, t, p):
     corners, y = mesh.corners, mesh.y
-    a, b, c = y[corners[t, 0]] - p, y[corners[t, 1]] - p, y[corners[t, 2]] - p
+    a = y[corners[t, 0]] - p
+    b = y[corners[t, 1]] - p
+    c = y[corners[t, 2]] - p
     bc = (a.real * a.real + a.imag * a.imag) * (b.real * c.imag - b.imag * c.real)
     ca = (b.real * b.real + b.imag * b.imag) * (c.real * a.imag - c.imag * a.real)
     ab = (c.real * c.real + c.imag * c.imag) * (a.real * b.imag - a.imag * b.real)
-    return bc + ca + ab > IN_CIRCLE * (abs(bc) + abs(ca) + abs(ab))
+    return bc + ca + ab > 1e-13 * (abs(bc) + abs(ca) + abs(ab))  # on the circle is not in it
 
 
 @Kernel
@@ -59,7 +62,9 @@ def dig(mesh, p, first, second):
     # 0 and the fence if p is on or beyond one, 0 and -1 if lost in rounding
     cavity, neighbors = mesh.cavity, mesh.neighbors
     mesh.counts[2] += 1
-    stamp, n, i = mesh.counts[2], 0, 0
+    stamp = mesh.counts[2]
+    n = 0
+    i = 0
     for t in (first, second):
         if t >= 0:
             mesh.mark[t] = stamp
@@ -76,11 +81,13 @@ def dig(mesh, p, first, second):
                     mesh.mark[o] = stamp
                     cavity[n] = o
                     n += 1
-        m, before = 0, n
+        m = 0
+        before = n
         for j in range(before):
             t = cavity[j]
             for k in range(3):
-                o, fence = neighbors[t, k], mesh.fences[t, k]
+                o = neighbors[t, k]
+                fence = mesh.fences[t, k]
                 if o >= 0 and mesh.mark[o] == stamp:
                     continue
                 a, b = mesh.corners[t, (k + 1) % 3], mesh.corners[t, (k + 2) % 3]
@@ -104,7 +111,10 @@ def fill(mesh, p, n, m):
     mesh.y[vertex] = p
     mesh.counts[0] += 1
     for j in range(m):
-        a, b, o, fence = mesh.rim[j, 0], mesh.rim[j, 1], mesh.rim[j, 2], mesh.rim[j, 3]
+        a = mesh.rim[j, 0]
+        b = mesh.rim[j, 1]
+        o = mesh.rim[j, 2]
+        fence = mesh.rim[j, 3]
         if j >= n:
             mesh.cavity[j] = mesh.counts[1]
             mesh.counts[1] += 1
@@ -129,7 +139,7 @@ def fill(mesh, p, n, m):
 
 @Kernel
 def add_inside(mesh, points, triangles, around, reach, limit, split):
-    """Add points, each for a triangle that still exists; say if the limit of vertices was met.
+    """Add points, each for a triangle if that still exists; return whether the limit was met.
 
     One in the circle (around, reach) of a fence, or beyond the fence, is left out; `split` has it.
     """
@@ -154,7 +164,7 @@ def add_inside(mesh, points, triangles, around, reach, limit, split):
 
 @Kernel
 def add_on_fences(mesh, points, fences, ends, halves):
-    """Add points on fences, whose halves (q, 2) at their `ends` (q, 2) become fences; say if so."""
+    """Split fences at points, into halves (q, 2) with `ends` (q, 2); return whether all were."""
     for i in range(len(points)):
         t = mesh.at_fence[fences[i]]
         k = 0

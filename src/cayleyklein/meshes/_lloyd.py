@@ -30,7 +30,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import lifts
+from cayleyklein.geometry import lifts, space
 from cayleyklein.meshes._mesh import Region, read_region
 from cayleyklein.metrics import CurvedMetric
 
@@ -63,7 +63,7 @@ class CentroidalVoronoi:
     masses: Floats  #: Mass of each cell, ∫ ρ dA in the metric: its area when there is no density.
     converged: bool  #: Whether the last step changed the energy by less than `tol`.
     polygon: Floats  #: Corners of the polygon, shape (m, 2).
-    metric: CurvedMetric
+    metric: CurvedMetric  #: Metric of the plane.
 
     def __repr__(self) -> str:
         return (
@@ -81,10 +81,15 @@ class CentroidalVoronoi:
 
 
 def lloyd(
-    points: ArrayLike, metric: CurvedMetric, polygon: ArrayLike, *,
-    holes: list[Any] | None = None, density: Density | None = None, max_iter: int = 200,
+    points: ArrayLike,
+    metric: CurvedMetric,
+    polygon: ArrayLike,
+    *,
+    holes: list[Any] | None = None,
+    density: Density | None = None,
+    max_iter: int = 200,
     tol: float = 1e-4,
-) -> CentroidalVoronoi:  # fmt: skip
+) -> CentroidalVoronoi:
     """Move points repeatedly to the centroids of their Voronoi cells (Lloyd 1982).
 
     The centroid of a cell, at K = 0 the ordinary one, is its centre of mass in the geometry, which
@@ -94,16 +99,21 @@ def lloyd(
 
     Parameters
     ----------
-    points : array-like of shape (n, 2), inside the polygon, to start from
-    metric : CurvedMetric of the plane, of any curvature
+    points : array-like of shape (n, 2)
+        Points inside the polygon to start from.
+    metric : CurvedMetric
+        Metric of the plane, of any curvature.
     polygon : array-like of shape (m, 2)
         Corners in either direction, inside the domain of the metric.
-    holes : list of array-like of shape (m, 2), polygons inside that do not count, optional
+    holes : list of array-like of shape (m, 2), optional
+        Polygons inside that are left out.
     density : callable, optional
         Takes points (q, 2) and returns ρ ≥ 0 of shape (q,), mass per area of the metric; 1 by
         default. It should vary little within a cell, since it is integrated by quadrature.
-    max_iter : int, largest number of steps, default=200
-    tol : float, share of the energy; a step that lowers it by less is the last, default=1e-4
+    max_iter : int, default=200
+        Maximum number of steps.
+    tol : float, default=1e-4
+        Share of the energy. The first step that lowers it by less is the last.
 
     Examples
     --------
@@ -122,9 +132,11 @@ def lloyd(
     x = region.with_inside(points)
     known = density is None or callable(density)
     checks.expect(known, "density", density, "a function, or None")
-    max_iter, tol = checks.as_count(max_iter, "max_iter"), checks.as_real(tol, "tol", "[0, 1)")
+    max_iter = checks.as_count(max_iter, "max_iter")
+    tol = checks.as_real(tol, "tol", "[0, 1)")
     energy, masses, centroids = _integrate(x, region, density)
-    energies, converged = [energy], False
+    energies = [energy]
+    converged = False
     while not converged and len(energies) <= max_iter:
         energy, *after = _integrate(centroids, region, density)
         converged = not energy < (1 - tol) * energies[-1]
@@ -144,12 +156,16 @@ def lloyd(
 
 def _integrate(x: Floats, region: Region, density: Density | None) -> tuple[float, Floats, Floats]:
     """Return the energy of points in a region, and masses and centroids of their cells."""
-    metric, n = region.metric, len(x)
-    K, (z, s) = metric.curvature, metric._inside(x, "points")
-    energy, sums = 0.0, np.zeros((n, 5))  # of dA, dA/N, D dA/N
+    metric = region.metric
+    n = len(x)
+    K = metric.curvature
+    z, s = space.place_inside(metric, x, "points")
+    energy = 0.0
+    sums = np.zeros((n, 5))  # of dA, dA/N, D dA/N
     own, corners = _cells(x, region)
     while len(own):
-        u, ends = metric._apply(corners - x[own, None]), metric._inside(corners, "polygon")
+        u = space.apply_factor(metric, corners - x[own, None])
+        ends = space.place_inside(metric, corners, "polygon")
         spatial, rise = lifts.lift_difference(u, *ends, z[own, None], s[own, None], K)
         D = np.concatenate([spatial, rise[..., None]], axis=2)
         across = D - np.roll(D, -1, axis=1)
@@ -161,8 +177,10 @@ def _integrate(x: Floats, region: Region, density: Density | None) -> tuple[floa
         outer = np.stack([corners[large], middles, np.roll(middles, 1, axis=1)], axis=2)
         edges[large], double[large] = 0.0, 0.0  # they are cut into four
         longest = np.sqrt(abs(K) * edges.max()) if density is None else LONGEST_EDGE
-        beta, shares = _gauss_rule(next(count for edge, count in NODES.items() if longest <= edge))
-        m, g = chords @ beta.T, edges @ (beta * np.roll(beta, -1, axis=1)).T
+        count = min(n_nodes for edge, n_nodes in NODES.items() if longest <= edge)
+        beta, shares = _gauss_rule(count)
+        m = chords @ beta.T
+        g = edges @ (beta * np.roll(beta, -1, axis=1)).T
         N = np.sqrt(1 - K * g)
         mass = double[:, None] * shares / (N * N * N)
         if density is not None:
@@ -175,7 +193,8 @@ def _integrate(x: Floats, region: Region, density: Density | None) -> tuple[floa
         own = np.repeat(own[large], 4)
         corners = np.concatenate([outer, middles[:, None]], axis=1).reshape(-1, 3, 2)
     share = 1 / np.where(sums[:, 1] > 0, sums[:, 1], 1.0)  # a point without mass stays
-    up, step = sums[:, 4] * share, sums[:, 2:4] * share[:, None]
+    up = sums[:, 4] * share
+    step = sums[:, 2:4] * share[:, None]
     # (z/σ + step)/(1/σ + K up) - z
     step = (step - K * up[:, None] * z) / (1 / np.sqrt(s) + K * up)[:, None]
     return energy, sums[:, 0], x + step @ metric.inverse_factor.T
@@ -196,9 +215,11 @@ def _cells(x: Floats, region: Region) -> tuple[Ints, Floats]:
     """Cut a region along the cells; return the point of each piece, and the pieces (q, 3, 2)."""
     shapely = checks.require("shapely", "mesh")
     # bisectors go on beyond a hyperbolic domain, and so a box around the region serves there too
-    planes, box = domains.local_planes(x, region.metric), domains.box_around(region.corners)
+    planes = domains.local_planes(x, region.metric)
+    box = domains.box_around(region.corners)
     chart, power = domains.cut_out(*planes, box)
-    corners, cells = chart.to_points(power.corners), power.cells
+    corners = chart.to_points(power.corners)
+    cells = power.cells
     real = np.flatnonzero(cells.sizes > 2)
     cells = cells.take(real)
     shapes = shapely.polygons(shapely.linearrings(corners[cells.members], indices=cells.keys))

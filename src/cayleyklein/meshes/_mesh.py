@@ -19,9 +19,6 @@ from cayleyklein.meshes._refine import GHOSTS, Refinement
 from cayleyklein.meshes.conformal import ConformalPlane, signed_areas
 from cayleyklein.metrics import CurvedMetric
 
-ON_EDGE = 1e-14  # distance from an edge, relative to the coordinates, that counts as none
-LARGEST_POLYGON = 1e70  # largest extent (its inverse is the smallest): products of four are finite
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlaneMesh:
@@ -48,7 +45,7 @@ class PlaneMesh:
     triangles: Ints  #: Vertices of each triangle, shape (m, 3), counter-clockwise.
     boundary: Ints  #: Edges on the boundary, shape (k, 2), the mesh on their left.
     spared: Bools  #: Triangles (m,) narrower than asked for, at a sharp corner of the polygon.
-    metric: CurvedMetric
+    metric: CurvedMetric  #: Metric of the plane.
 
     def __repr__(self) -> str:
         return (
@@ -101,10 +98,16 @@ class PlaneMesh:
 
 
 def mesh_polygon(
-    polygon: ArrayLike, metric: CurvedMetric, *, holes: list[Any] | None = None,
-    points: ArrayLike | None = None, min_angle: float = 20.0, max_area: float | None = None,
-    max_edge: float | None = None, max_vertices: int = 1_000_000,
-) -> PlaneMesh:  # fmt: skip
+    polygon: ArrayLike,
+    metric: CurvedMetric,
+    *,
+    holes: list[Any] | None = None,
+    points: ArrayLike | None = None,
+    min_angle: float = 20.0,
+    max_area: float | None = None,
+    max_edge: float | None = None,
+    max_vertices: int = 1_000_000,
+) -> PlaneMesh:
     """Return a Delaunay :class:`PlaneMesh` of a polygon, its angles and sizes in the metric.
 
     The polygon's edges are straight in x, and geodesics; the mesh keeps them, perhaps split. No
@@ -115,14 +118,18 @@ def mesh_polygon(
     ----------
     polygon : array-like of shape (n, 2)
         Corners in either direction, inside the domain of the metric.
-    metric : CurvedMetric of the plane, of any curvature
-    holes : list of array-like of shape (n, 2), polygons inside that stay empty, optional
-    points : array-like of shape (p, 2), points inside that become vertices, optional
+    metric : CurvedMetric
+        Metric of the plane, of any curvature.
+    holes : list of array-like of shape (n, 2), optional
+        Polygons inside that stay empty.
+    points : array-like of shape (p, 2), optional
+        Points inside that become vertices.
     min_angle : float, default=20.0
         Smallest angle in degrees, at most 33; 0 allows any. Delaunay refinement is proven to reach
         20.7° in flat geometry, and usually reaches over 30°. Next to sharper corners of the polygon
         triangles may be narrower, see `PlaneMesh.spared`.
-    max_area, max_edge : float, largest area and longest edge in the metric, optional
+    max_area, max_edge : float, optional
+        Largest area of a triangle, and longest edge, in the metric.
     max_vertices : int, default=1_000_000
         Stop at this number, with a warning; also where edges become too short for double precision.
 
@@ -138,10 +145,8 @@ def mesh_polygon(
     region = read_region(polygon, holes, metric)
     inner = np.empty((0, 2)) if points is None else region.with_inside(points)
     x = np.concatenate([region.corners, inner])
-    area, edge = (
-        math.inf if value is None else checks.as_real(value, name, "(0, inf)")
-        for value, name in ((max_area, "max_area"), (max_edge, "max_edge"))
-    )
+    area = math.inf if max_area is None else checks.as_real(max_area, "max_area", "(0, inf)")
+    edge = math.inf if max_edge is None else checks.as_real(max_edge, "max_edge", "(0, inf)")
     goal = math.radians(checks.as_real(min_angle, "min_angle", "[0, 33]")), area, edge
     limit = checks.as_count(max_vertices, "max_vertices")
     enough = f"at least the {len(x)} that the polygon and the points have already"
@@ -158,7 +163,8 @@ def mesh_polygon(
             f"miss the goal. Allow larger triangles, a smaller min_angle or more vertices.",
             ConvergenceWarning,
         )
-    vertices, boundary = plane.to_points(work.y[len(GHOSTS) :]), work.segments - len(GHOSTS)
+    vertices = plane.to_points(work.y[len(GHOSTS) :])
+    boundary = work.segments - len(GHOSTS)
     vertices[: len(x)] = x
     if np.linalg.det(metric.factor) < 0:  # the chart is a mirror image of x
         triangles, boundary = triangles[:, ::-1], boundary[:, ::-1]
@@ -173,10 +179,11 @@ class Region(NamedTuple):
 
     def with_inside(self, points: ArrayLike) -> Floats:
         x = checks.as_points(points, "points", 2, ndim=2)
-        self.metric._inside(x, "points")
+        space.place_inside(self.metric, x, "points")
         shapely = checks.require("shapely", "mesh")
         places = shapely.points(x)
-        on_edge = shapely.distance(self.shape.boundary, places) <= ON_EDGE * np.abs(x).max()
+        rounding = 1e-14 * np.abs(x).max()
+        on_edge = shapely.distance(self.shape.boundary, places) <= rounding
         outside = on_edge | ~shapely.contains(self.shape, places)
         where = "outside it, on its edges or in a hole; move or drop such points."
         space.refuse_at(outside, "points", f" not inside polygon: {where}")
@@ -194,10 +201,12 @@ def read_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
         checks.expect(several, "holes", holes, "a list of polygons (n, 2)")
         given |= {f"holes[{i}]": hole for i, hole in enumerate(holes)}
     rings = [_read_ring(values, name, metric) for name, values in given.items()]
-    sizes, corners = [len(ring) for ring in rings], np.concatenate(rings)
+    sizes = [len(ring) for ring in rings]
+    corners = np.concatenate(rings)
     names = [f"{name}[{k}]" for name, n in zip(given, sizes, strict=True) for k in range(n)]
     _refuse_repeats(corners, names)
-    mirrored, parts = np.linalg.det(metric.factor) < 0, list[Ints]()
+    mirrored = np.linalg.det(metric.factor) < 0
+    parts = list[Ints]()
     for k in np.split(np.arange(len(corners)), np.cumsum(sizes)[:-1]):
         sides = np.stack([k, np.roll(k, -1)], axis=1)
         left_in_z = shapely.is_ccw(shapely.LinearRing(corners[k])) != mirrored
@@ -220,9 +229,10 @@ def _read_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:
         x = x[:-1]
     if len(x) < 3:
         raise InvalidInputError(f"{name} needs at least 3 different corners; got {len(x)}.")
-    z, _ = metric._inside(x, name)
+    z, _ = space.place_inside(metric, x, name)
     extent = float(max(np.ptp(x, axis=0).max(), np.ptp(z, axis=0).max(), np.abs(z).max()))
-    domains.refuse_extent(extent, f"{name} has an extent of", LARGEST_POLYGON)
+    largest = 1e70  # products of four coordinates are then finite
+    domains.refuse_extent(extent, f"{name} has an extent of", largest)
     return x
 
 

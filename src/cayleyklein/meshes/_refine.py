@@ -24,10 +24,7 @@ from cayleyklein.geometry import lifts
 from cayleyklein.meshes import _kernels as kernels
 from cayleyklein.meshes import conformal as plane
 
-SHARP = math.radians(60.0)  # corners under this angle get concentric shells
-ON_CIRCLE = 1e-9  # relative distance from a circle within which a point is on it, and not in it
 EQUAL = 1e-6  # difference of angles, or relative difference of lengths, that decides no choice
-OFF_CENTER = 0.95  # height of an off-centre, relative to the height with exactly the wanted angle
 RESOLUTION = 1e-6  # shortest segment to split, relative to the polygon's extent in the chart
 
 # far vertices, the first of a mesh, in units of the polygon's extent: no segment is on the hull
@@ -41,16 +38,21 @@ class Refinement:
     def __init__(
         self, y: Complexes, edges: Ints, K: float, goal: tuple[float, float, float], limit: int
     ) -> None:
-        self.K, self.goal, self.max_vertices = K, goal, limit + len(GHOSTS)
+        self.K = K
+        self.goal = goal
+        self.max_vertices = limit + len(GHOSTS)
         self.extent = np.abs(y).max()
         self.y = y = np.append(GHOSTS * self.extent, y)
         self.edges = self.segments = edges = edges + len(GHOSTS)
-        self.edge_of_segment, self.edge_of_vertex = np.arange(len(edges)), np.full(len(y), -1)
+        self.edge_of_segment = np.arange(len(edges))
+        self.edge_of_vertex = np.full(len(y), -1)
         before, corner = edges[np.argsort(edges[:, 1])].T
         after = edges[np.argsort(edges[:, 0]), 1]
         u, v = (plane.difference(y[end], y[corner], K) for end in (before, after))
-        self.sharp = corner[np.abs(np.angle(v * np.conj(u))) < SHARP]
-        self.stopped, self.at_limit = "", f"max_vertices={limit}"  # by what, before the goal
+        # corners that get concentric shells
+        self.sharp = corner[np.abs(np.angle(v * np.conj(u))) < math.radians(60.0)]
+        self.at_limit = f"max_vertices={limit}"
+        self.stopped = ""  # by what, if before the goal
 
     def run(self) -> tuple[Ints, Bools, Bools]:
         """Refine; return the triangles inside, if the boundary was ever whole, bad, and spared."""
@@ -82,7 +84,8 @@ class Refinement:
 
     def build(self) -> Bools:
         """Triangulate all vertices by Qhull; return which segments are not edges."""
-        y, n = self.y, len(self.y)
+        y = self.y
+        n = len(self.y)
         qhull = Delaunay(np.stack([y.real, y.imag], axis=1))
         corners, neighbors = qhull.simplices.astype(np.intp), qhull.neighbors.astype(np.intp)
         a, b, c = y[corners.T]
@@ -99,12 +102,14 @@ class Refinement:
         fences = np.full(corners.shape, -1)
         fences.ravel()[found] = np.arange(len(found))[:, None]
         free = (neighbors >= 0) & (fences < 0)
-        rows, others = np.nonzero(free)[0], neighbors[free]
+        rows = np.nonzero(free)[0]
+        others = neighbors[free]
         graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(len(free), len(free)))
         label = connected_components(graph, directed=False)[1]
         at_fence = found[:, 0] // 3
         inner = np.isin(label, label[at_fence])  # on the left of a segment, or joined to it
-        t, zero = len(corners), np.zeros(len(corners), np.intp)
+        t = len(corners)
+        zero = np.zeros(len(corners), np.intp)
         state = np.array([n, t, 0]), np.zeros((t, 3), bool), zero, zero, zero
         work = np.zeros((t, 5), np.intp), zero, zero
         mesh = kernels.FencedMesh(
@@ -116,7 +121,8 @@ class Refinement:
     def encroached(self) -> Bools:
         if self.goal == (0.0, math.inf, math.inf):
             return np.zeros(len(self.segments), dtype=bool)
-        mesh, number = self.mesh, np.arange(len(self.segments))
+        mesh = self.mesh
+        number = np.arange(len(self.segments))
         here = mesh.at_fence[: len(number)]
         side = (mesh.fences[here] == number[:, None]).argmax(axis=1)
         there = mesh.neighbors[here, side]
@@ -134,10 +140,10 @@ class Refinement:
         a, b = self.y[self.segments.T]
         t = plane.half_gap(plane.gap(a, b, self.K), self.K)
         around, reach = plane.chart_circle(plane.midpoint(a, b, self.K), t, self.K)
-        return around, reach * (1 - ON_CIRCLE)
+        return around, reach * (1 - 1e-9)  # a point on a circle is not in it
 
     def judge(self) -> None:
-        """Bring the verdict on triangles inside up to date."""
+        """Judge the new triangles inside the polygon."""
         K, (min_angle, max_area, max_edge) = self.K, self.goal
         rows = np.flatnonzero(self.mesh.fresh & self.mesh.inner)
         self.mesh.fresh[:] = False
@@ -159,7 +165,8 @@ class Refinement:
             longest = np.max([plane.gap(p, q, K) for p, q in ((a, b), (b, c), (c, a))], axis=0)
             large |= plane.length_of_gap(longest, K) > max_edge
         verdicts = by_angle | large, by_angle, narrow & ~by_angle
-        self.mesh.verdicts[rows], self.mesh.worst[rows] = np.stack(verdicts, axis=1), worst
+        self.mesh.verdicts[rows] = np.stack(verdicts, axis=1)
+        self.mesh.worst[rows] = worst
 
     def across_corner(self, corners: Ints, worst: Ints) -> Bools:
         """Return whether the edge opposite the worst angle joins two sides of a sharp corner."""
@@ -176,16 +183,19 @@ class Refinement:
 
     def add_points(self) -> Bools:
         """Add points for bad triangles; return the segments that forbid some, and are to split."""
-        K, min_angle = self.K, self.goal[0]
+        K = self.K
+        min_angle = self.goal[0]
         rows = np.flatnonzero(self.mesh.verdicts[:, 0] & self.mesh.inner)
-        corners, by_angle = self.mesh.corners[rows], self.mesh.verdicts[rows, 1]
+        corners = self.mesh.corners[rows]
+        by_angle = self.mesh.verdicts[rows, 1]
         worst = self.mesh.worst[rows]
         point = plane.true_center(*plane.circumcircle(*self.y[corners.T]), K)
         p, q = self.y[np.take_along_axis(corners, np.add.outer(worst, (1, 2)) % 3, axis=1).T]
         side = plane.gap(p, q, K)
         # isosceles with apex angle θ: sin_K(height) = tan_K(base/2)/tan(θ/2)
         if min_angle > 0:
-            height = OFF_CENTER * side / math.tan(min_angle / 2)
+            # a little lower, so that the angle is larger than the wanted one; 0.95 was not varied
+            height = 0.95 * side / math.tan(min_angle / 2)
             with np.errstate(invalid="ignore"):
                 height = height / (1 + np.sqrt(1 - K * height * height))
             middle = plane.midpoint(p, q, K)
@@ -208,19 +218,23 @@ class Refinement:
 
     def split(self, chosen: Bools, anew: bool) -> bool:
         """Split segments; return whether the mesh has the points, which it gets unless `anew`."""
-        K, ends, edge = self.K, self.segments[chosen], self.edge_of_segment[chosen]
+        K = self.K
+        ends = self.segments[chosen]
+        edge = self.edge_of_segment[chosen]
         sharp = np.isin(ends, self.sharp)
         flip = sharp[:, 1] & ~sharp[:, 0]
         a, b = self.y[np.where(flip[:, None], ends[:, ::-1], ends).T]
         t = plane.gap(a, b, K)
         shell = lifts.tangent(np.exp2(np.round(np.log2(plane.length_of_gap(t, K) / 2))) / 2, K)
         t = np.where(sharp[:, 0] != sharp[:, 1], shell, plane.half_gap(t, K))
-        points, n = plane.towards(a, b, t, K), len(self.segments)
+        points = plane.towards(a, b, t, K)
+        n = len(self.segments)
         new = len(self.y) + np.arange(len(ends))
         self.y = np.append(self.y, points)
         self.edge_of_vertex = np.append(self.edge_of_vertex, edge)
         # the half at the older end keeps the number, in whatever direction the segment goes
-        first, second = np.stack([ends[:, 0], new], 1), np.stack([new, ends[:, 1]], 1)
+        first = np.stack([ends[:, 0], new], 1)
+        second = np.stack([new, ends[:, 1]], 1)
         older = (ends[:, 0] < ends[:, 1])[:, None]
         numbers = np.stack([np.flatnonzero(chosen), n + np.arange(len(ends))], axis=1)
         self.segments = np.vstack([self.segments, np.where(older, second, first)])

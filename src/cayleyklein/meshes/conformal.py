@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from cayleyklein._typing import Complexes, Floats
+from cayleyklein.geometry import space
 from cayleyklein.metrics import CurvedMetric
 
 
@@ -22,12 +23,13 @@ class ConformalPlane:
     """The chart y of a plane metric, moved so that one point is at 0."""
 
     def __init__(self, metric: CurvedMetric, pivot: Floats) -> None:
-        self.metric, self.K = metric, metric.curvature
+        self.metric = metric
+        self.K = metric.curvature
         self.pivot = np.zeros(1, dtype=np.complex128)
         self.pivot = self.from_points(pivot[None])
 
     def from_points(self, x: Floats) -> Complexes:
-        z, s = self.metric._inside(x, "polygon")
+        z, s = space.place_inside(self.metric, x, "polygon")
         y = (z[:, 0] + 1j * z[:, 1]) / (1 + np.sqrt(s))
         return difference(y, self.pivot, self.K)
 

@@ -67,13 +67,16 @@ class MetricBase(NotebookCard):
         Parameters
         ----------
         X : array-like of shape (n, d)
+            Rows.
         Y : array-like of shape (m, d), optional
+            Other rows; by default those of X.
         outside : {"raise", "inf", "modulus"}, default="raise"
             As in :meth:`distance`.
 
         Returns
         -------
-        ndarray of shape (n, m), float32 when X and Y are, and float64 otherwise
+        ndarray of shape (n, m)
+            Distances, in float32 if X and Y are, and in float64 otherwise.
         """
         checks.as_choice(outside, "outside", distances.OUTSIDE)
         dtype = checks.float_dtype(X) if Y is None else checks.float_dtype(X, Y)
@@ -119,7 +122,7 @@ class MetricBase(NotebookCard):
         return float(value)
 
     def feature_weights(self, X: ArrayLike | None = None) -> Floats:
-        """Return what each column counts in the squared distances between rows.
+        """Return the share of each column in the squared distances between rows.
 
         A small step u at x has the squared length uᵀG(x)u, G being
         :func:`cayleyklein.geometry.metric_tensor`. A step in column j alone, of that column's

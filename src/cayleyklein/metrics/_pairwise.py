@@ -77,7 +77,8 @@ def lift_sides(
         if K == 0:
             sides.append((x, np.ones(len(x), dtype=bool), x, np.ones(len(x))))
             continue
-        z, s = metric._inside(x, name) if outside == "raise" else metric._place(x, name)
+        place = space.place_inside if outside == "raise" else space.place_points
+        z, s = place(metric, x, name)
         inside = s > 0
         if not inside.all():
             z, s = np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0)
@@ -88,7 +89,7 @@ def lift_sides(
     lifted = []
     for x, inside, z, s in sides:
         with np.errstate(over="ignore", invalid="ignore"):
-            u = metric._apply(x - x_0)
+            u = space.apply_factor(metric, x - x_0)
         u = u if inside.all() else np.where(inside[:, None], u, z - z_0)
         most = np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
         if not (u.max() < most and u.min() > -most):
@@ -121,7 +122,7 @@ def _middle(X: Floats, metric: space.CurvedSpace) -> tuple[Floats, Floats, Float
         mean = X.mean(axis=0) if len(X) else metric.center
     for x in (mean, *X[:1]):
         if np.isfinite(x).all():
-            z, s = metric._place(x, "X")
+            z, s = space.place_points(metric, x, "X")
             if s > 0:
                 break
     return x, z, s

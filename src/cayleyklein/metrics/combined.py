@@ -106,7 +106,7 @@ class ProductMetric(frozen.Frozen, _base.MetricBase):
     metrics : sequence of CurvedMetric
         The parts, of the same dimension, none hyperbolic.
     units : array-like of shape (len(metrics),), optional
-        uₚ > 0, the distance that counts as 1 in each part; 1 by default.
+        Distance uₚ > 0 that counts as 1 in each part; 1 by default.
 
     Examples
     --------

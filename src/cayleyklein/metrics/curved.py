@@ -40,7 +40,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         L, or the diagonal of a diagonal L; give either `matrix` or `factor`. A factor of lower rank
         gives a pseudo-metric. A diagonal L takes memory and time in proportion to d, not to d².
     center : array-like of shape (d,), optional
-        μ, the origin by default. It has no effect on a flat metric's distances.
+        Centre μ; the origin by default. It has no effect on a flat metric's distances.
     curvature : float, default=0.0
         K, the sectional curvature (the paper's κ with K = sign(κ)κ²).
 
@@ -160,6 +160,9 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
 
     # What the sums and products of metrics ask of each of their parts.
 
+    def _place(self, X: Floats, name: str) -> tuple[Floats, Floats]:
+        return space.place_points(self, X, name)
+
     def _sides(
         self, X: Floats, Y: Floats | None, outside: distances.Outside
     ) -> tuple[list[_pairwise.LiftedSide], float]:
@@ -201,7 +204,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         return np.asarray(found).astype(dtype, copy=False)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:
-        """Return coordinates of rows (n, d) for methods that know Euclidean distances only.
+        """Return coordinates of rows (n, d) for methods that use Euclidean distances.
 
         Flat: Lx up to a shift, where the Euclidean distance is the metric. Elliptic: points of a
         sphere in r + 1 dimensions, where it is the chord, which has the metric's order.
@@ -209,7 +212,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         metric; rows outside the domain are put just inside its boundary.
         """
         rows = checks.as_points(X, "X", self.dimension, ndim=2)
-        z, _ = self._place(rows, "X")  # raises where squares overflow
+        z, _ = space.place_points(self, rows, "X")  # raises where squares overflow
         found = lifts.euclidean_coordinates(z, self.curvature)
         return found.astype(checks.float_dtype(X), copy=found is rows)
 
@@ -230,6 +233,7 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         Parameters
         ----------
         p, q : array-like of shape (..., d)
+            Ends, in the domain.
         t : array-like of shape (m,) or a number, optional
             Fractions of its length: 0 is p and 1 is q; values outside [0, 1] extrapolate. 50 equal
             steps when None.
@@ -328,8 +332,8 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
             K > 0, the others for K < 0. Coordinates are in units of 1/√abs(K).
         """
         charts.refuse_chart(chart, int(np.sign(self.curvature)))
-        z, s = self._inside(checks.as_points(X, "X", self.dimension), "X")
-        y = charts.place_in_chart(self._unit * z, s, chart)
+        z, s = self.inside(X, "X")
+        y = charts.place_in_chart(self.length_unit * z, s, chart)
         return y.astype(checks.float_dtype(X), copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
@@ -340,10 +344,11 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
         """
         with checks.about("Y"):
             w = charts.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
-            return self.points(w / self._unit)
+            return self.points(w / self.length_unit)
 
     @property
-    def _unit(self) -> float:
+    def length_unit(self) -> float:
+        """√abs(K), or 1 where K = 0: charts are in units of its inverse."""
         return math.sqrt(abs(self.curvature)) or 1.0
 
 

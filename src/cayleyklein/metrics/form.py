@@ -44,7 +44,7 @@ class FormMetric(frozen.Frozen, MetricBase):
         M; :meth:`from_form` finds it for a given S. Fewer rows than columns, or columns of zeros,
         give a pseudo-metric.
     center : array-like of shape (d,), optional
-        c, the origin by default. One close to the rows keeps their digits.
+        Centre c; the origin by default. One close to the rows keeps their digits.
     curvature : float, default=-1.0
         K < 0. The distance is divided by √-K.
 

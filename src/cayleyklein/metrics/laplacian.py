@@ -80,10 +80,11 @@ def laplacian_kernel(
     Parameters
     ----------
     metric : CurvedMetric, MixedMetric or ProductMetric
+        Metric of the rows.
     gamma : float
-        γ > 0, one over the distance at which the kernel falls to 1/e.
+        Rate γ > 0: one over the distance at which the kernel falls to 1/e.
     column_weights : array-like of shape (d,), optional
-        cⱼ ≥ 0, to add the Manhattan distance Σⱼ cⱼ|xⱼ - yⱼ| to d.
+        Weights cⱼ ≥ 0, to add the Manhattan distance Σⱼ cⱼ|xⱼ - yⱼ| to d.
 
     Returns
     -------

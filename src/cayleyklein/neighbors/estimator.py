@@ -22,6 +22,11 @@ from cayleyklein.neighbors import algorithms, dask_shards, functions, search, sp
 OutsideQueries = Literal["extend", "raise"]
 
 
+def searched_rows(estimator: Any) -> Floats | None:
+    """Return the fitted rows that an estimator searches; None where it has none in memory."""
+    return getattr(getattr(estimator, "_searcher", None), "X", None)
+
+
 class NeighborMethods(EstimatorCard, BaseEstimator):
     """Methods of every estimator that finds neighbours, on the index that `_row_index` returns."""
 
@@ -72,7 +77,9 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
         X : array-like, Dask array or Dask dataframe of shape (m, d), optional
             The fitted rows themselves when None; no row is then its own neighbour.
         n_neighbors : int, optional
+            Number of neighbours; by default that of the estimator.
         return_distance : bool, default=True
+            Whether to return the distances too.
 
         Returns
         -------
@@ -80,6 +87,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
             Only if `return_distance`; inf for queries outside a hyperbolic domain. A lazy Dask
             array if the queries are a Dask collection.
         rows : ndarray or Dask array of shape (m, n_neighbors)
+            Numbers of the neighbours among the fitted rows.
 
         Examples
         --------
@@ -115,14 +123,18 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
         X : array-like of shape (m, d), optional
             The fitted rows themselves when None; no row is then its own neighbour.
         radius : float, optional
+            Radius; by default that of the estimator.
         return_distance : bool, default=True
+            Whether to return the distances too.
         sort_results : bool, default=False
-            Nearest first, rather than in the order of rows.
+            Whether to sort neighbours by distance, rather than in the order of rows.
 
         Returns
         -------
-        distances, rows : ndarray of shape (m,) of arrays
-            `distances` only if `return_distance`. A query outside the domain has none.
+        distances : ndarray of shape (m,) of arrays
+            Distances of the neighbours; only if `return_distance`.
+        rows : ndarray of shape (m,) of arrays
+            Numbers of the neighbours among the fitted rows. A query outside the domain has none.
 
         Examples
         --------
@@ -155,7 +167,10 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
 
         Parameters
         ----------
-        X, n_neighbors : see :meth:`kneighbors`
+        X : array-like of shape (m, d), optional
+            The fitted rows themselves when None; no row is then its own neighbour.
+        n_neighbors : int, optional
+            Number of neighbours; by default that of the estimator.
         mode : {"connectivity", "distance"}, default="connectivity"
             Entries 1, or the distances.
 
@@ -184,9 +199,14 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
 
         Parameters
         ----------
-        X, radius : see :meth:`radius_neighbors`
+        X : array-like of shape (m, d), optional
+            The fitted rows themselves when None; no row is then its own neighbour.
+        radius : float, optional
+            Radius; by default that of the estimator.
         mode : {"connectivity", "distance"}, default="connectivity"
-        sort_results : see :meth:`radius_neighbors`
+            Entries 1, or the distances.
+        sort_results : bool, default=False
+            Whether to sort each row by distance, rather than in the order of rows.
 
         Examples
         --------
@@ -248,9 +268,11 @@ class CurvedNeighbors(NeighborMethods):
     metric_ : CurvedMetric, MixedMetric or ProductMetric
         A function is wrapped, and can still be called with two rows.
     n_samples_fit_ : int
+        Number of fitted rows.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : ndarray of shape (d,)
-        Only where the columns of X have names.
+        Names of the columns of X, if it has names.
 
     Examples
     --------
@@ -310,7 +332,8 @@ class CurvedNeighbors(NeighborMethods):
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
             Inside the metric's domain.
-        y : ignored
+        y : None
+            Not used.
         """
         check_parameters(self)
         if is_dask(X):

@@ -20,6 +20,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import lifts
+from cayleyklein.geometry.space import apply_factor, place_points
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, ProductMetric, combined
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
@@ -105,7 +106,7 @@ class ChordSpace:
         x = [term.images(X) for term in self.terms]
         for i, term in enumerate(self.terms):
             if t > 1 and term.K < 0:
-                within = term.metric._place(x[i], "X")[1] > 0
+                within = place_points(term.metric, x[i], "X")[1] > 0
                 inside &= within
                 x[i] = pull_inside(x[i], ~within, term.metric)
             for start in range(0, n, PLACED_ROWS):
@@ -168,7 +169,7 @@ def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats, Bools]:
     """Return v, 1/σ or 1, the reach of rows, and whether they are inside; if not, of v only z."""
     columns, reach, scale, inside = [], np.zeros(len(x)), np.ones(len(x)), np.ones(len(x), bool)
     for metric, unit in term.parts:
-        K, (z, s) = metric.curvature, metric._place(x, "X")
+        K, (z, s) = metric.curvature, place_points(metric, x, "X")
         with np.errstate(over="ignore"):
             if metric.compact_factor.ndim == 1:
                 terms = np.abs(z).sum(axis=1)
@@ -192,7 +193,7 @@ def pull_inside(X: Floats, beyond: Bools, metric: CurvedMetric) -> Floats:
         return X
     X = X.copy()
     away = X[beyond] - metric.center
-    z = metric._apply(away)
+    z = apply_factor(metric, away)
     radius = np.sqrt(-metric.curvature * np.einsum("ij,ij->i", z, z))
     shrink = JUST_INSIDE / np.maximum(radius, JUST_INSIDE)
     X[beyond] = metric.center + away * shrink[:, None]

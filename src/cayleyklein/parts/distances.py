@@ -7,12 +7,13 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.parts import kernel
-from cayleyklein.parts.places import TargetPlaces
+from cayleyklein.parts.places import Places, TargetPlaces
 
 EXACT_PLACES = 1000  # places that weigh the columns
 
@@ -93,9 +94,15 @@ def has_heavy_tails(X: Floats) -> bool:
 
 def standard_metric(given: GivenRows) -> CurvedMetric:
     """Return the Euclidean metric of columns in units of their standard deviations."""
-    kept = np.flatnonzero(given.weights > 0)
-    some = given.take(kept[even_rows(len(kept), 100_000)])
-    return CurvedMetric(factor=standard_weights(np.asarray(some.X), some.weights))
+    if isinstance(given.X, RowBlocks):
+        kept = np.flatnonzero(given.weights > 0)
+        some = given.take(kept[even_rows(len(kept), 100_000)])
+        return CurvedMetric(factor=standard_weights(np.asarray(some.X), some.weights))
+    # by places, so that sums over a table and over the table given twice round alike
+    places = Places.pooled(given.X, given.weights, ordered=True)
+    at = places.of_rows
+    mass = np.bincount(at[at >= 0], weights=given.weights[at >= 0]).astype(float)
+    return CurvedMetric(factor=standard_weights(given.X[places.rows], mass))
 
 
 def standard_weights(X: Floats, weights: Floats) -> Floats:

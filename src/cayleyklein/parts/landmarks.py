@@ -35,6 +35,8 @@ from cayleyklein.parts.kernel import (
 )
 from cayleyklein.parts.places import TargetPlaces
 
+SHARES = (0.5, 1.0)  # of the landmarks that are tried: fewer, if as good, predict more quickly
+
 
 class ManyRows(NamedTuple):
     """Rows of which some are held out, to fit a part to.
@@ -174,7 +176,7 @@ def fit_landmarks(
         sums = sum_blocks(kernel, rest, targets - mean)
         gram = np.exp(-kernel.gamma * among)
         held = kernel.gram(X)
-        for m in (round(0.5 * len(landmarks)), len(landmarks)):  # fewer predict more quickly
+        for m in (round(share * len(landmarks)) for share in SHARES):
             for tuning in (each for each in tunings if each.gamma == gamma):
                 a = solved_sums(gram[:m, :m], sums, tuning.ridge)
                 losses = ((held[:, :m] @ a - truth) ** 2).sum(axis=1)
@@ -191,7 +193,7 @@ def fit_landmarks(
     sums = np.delete(sums[:m], slice(m, len(landmarks)), axis=1)  # of the landmarks that are kept
     sums += row_sums(kernel, X, truth, held_out.weights)
     coefficients = solved_sums(gram, sums, tuning.ridge)
-    noise = np.full(m, tuning.ridge * m / len(rest.weights))
+    noise = np.full(m, tuning.ridge * m / (rest.weights.sum() + held_out.weights.sum()))
     fitted = KernelMachine(
         distance=distance,
         gamma=kernel.gamma,

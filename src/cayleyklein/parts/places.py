@@ -181,6 +181,34 @@ def count_rows(given: GivenRows) -> tuple[GivenRows, bool]:
     return replace(given, weights=whole / divisor), True
 
 
+def pool_pairs(given: GivenRows) -> tuple[GivenRows, Ints, bool]:
+    """Return each place of rows in memory once with each of its targets, in an order of its own.
+
+    A place of many rows is drawn like any other, and neither copies of rows nor their order nor the
+    names of classes change a draw. Weights are numbers of observations if copies of rows are
+    evidence, see `count_rows`, or else 1 for a place on average.
+
+    Returns
+    -------
+    pooled : GivenRows
+        Places in the order of `place_order`, the heaviest target of each first.
+    first : ndarray of int
+        The first given row of each.
+    counted : bool
+    """
+    counts, counted = count_rows(given)
+    kept = np.flatnonzero(given.weights > 0)
+    place, pair = places_and_pairs(given)
+    mass: Floats = np.bincount(pair, weights=counts.weights[kept]).astype(float)
+    _, first = np.unique(pair, return_index=True)
+    order = np.lexsort((-mass, place[first]))
+    weights = mass[order]
+    if not counted:
+        weights *= (int(place.max()) + 1) / weights.sum()
+    first = kept[first[order]]
+    return replace(given.take(first), weights=weights), first, counted
+
+
 def places_and_pairs(given: GivenRows) -> tuple[Ints, Ints]:
     """Return the place of each row of positive weight, in their order, and its pair.
 
@@ -216,7 +244,7 @@ class LocalScales:
         if n < 2:
             return cls(np.ones(n))
         if n > SCALE_ROWS:
-            some = even_rows(n, SCALE_ROWS)
+            some = np.sort(place_order(index.X)[even_rows(n, SCALE_ROWS)])
             sample = SearchIndex(index.X[some], index.metric, "auto")
             fifth = fifth_among(sample, index.X, np.isin(np.arange(n), some), n_jobs)
             return cls(floored_scales(fifth, some))

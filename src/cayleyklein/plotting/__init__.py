@@ -1,7 +1,7 @@
 """Pictures: Display classes in scikit-learn's manner, on matplotlib (the extra ``plot``).
 
-A class method ``from_…`` computes, and ``plot(ax=None)`` draws. Figures keep one look: the
-fundamental conic in thick black, equal axes, colours that everyone can tell apart.
+A class method ``from_…`` computes, and ``plot(ax=None)`` draws. All figures look alike:
+the fundamental conic in thick black, equal axes, colours for the colour-blind.
 """
 
 from cayleyklein.plotting._diagrams import ChartDisplay, VoronoiDisplay

@@ -16,10 +16,6 @@ from cayleyklein.geometry.charts import EMBEDDED, refuse_chart
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, shapes, views
 
-# after the Euclidean and Klein's, for K = 0, K > 0 and K < 0
-USUAL_CHARTS = ((), ("conformal", "sphere"), ("conformal", "half_space", "hemisphere"))
-CAMERA = (30.0, 35.0)  # turn and tilt, in degrees
-
 
 def _check_plane(diagram: CayleyKleinVoronoi) -> None:
     kind = type(diagram).__name__
@@ -60,23 +56,35 @@ class VoronoiDisplay(shapes.PlaneDisplay):
         return cls(diagram=diagram)
 
     def plot(
-        self, ax: shapes.Axes | None = None, *, fill: bool = True, highlight: int | None = None,
-        regions: bool = False, show_points: bool = True, **options: Any,
-    ) -> Self:  # fmt: skip
+        self,
+        ax: shapes.Axes | None = None,
+        *,
+        fill: bool = True,
+        highlight: int | None = None,
+        regions: bool = False,
+        show_points: bool = True,
+        **options: Any,
+    ) -> Self:
         """Draw the cells, the points and the conic.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        fill : bool, whether cells have the colours of their labels, if any, default=True
-        highlight : int, a cell to paint yellow, with its generators in red, optional
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure.
+        fill : bool, default=True
+            Whether to fill the cells with the colours of their labels, if there are any.
+        highlight : int, optional
+            Number of a cell to paint yellow, with its generators in red.
         regions : bool, default=False
             Whether to draw the frontier of decision regions, the exact ones of as many neighbours
             as the diagram's order, instead of the edges of the cells. Needs labels.
-        show_points : bool, whether to draw the generators, default=True
-        **options : options of the edges or of the frontier, a LineCollection
+        show_points : bool, default=True
+            Whether to draw the generators.
+        **options : keyword arguments
+            Options of the edges or of the frontier, a LineCollection.
         """
-        diagram, n = self.diagram, len(self.diagram.cell_generators)
+        diagram = self.diagram
+        n = len(self.diagram.cell_generators)
         known = highlight is None or highlight in range(n)
         checks.expect(known, "highlight", highlight, f"the number of one of the {n} cells")
         if regions and diagram.labels is None:
@@ -110,8 +118,8 @@ class VoronoiDisplay(shapes.PlaneDisplay):
 class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
 
-    Edges are straight in the Euclidean chart, of the data as they are, and in Klein's, where the
-    conic is round; where angles are true, in Poincaré's disc and half-plane, they are arcs.
+    Edges are straight in the Euclidean chart, which shows the data as they are, and in Klein's,
+    where the conic is round; in Poincaré's disc and half-plane, which keep angles, they are arcs.
     Surfaces are seen from above, their far side faint. :meth:`plot` sets `axes_` and `figure_`.
 
     Examples
@@ -126,7 +134,7 @@ class ChartDisplay:
     """
 
     diagram: CayleyKleinVoronoi  #: A diagram of the plane.
-    charts: Sequence[str]  #: Their names.
+    charts: Sequence[str]  #: Names of the charts.
 
     @classmethod
     def from_diagram(
@@ -139,8 +147,14 @@ class ChartDisplay:
         """
         _check_plane(diagram)
         sign = int(np.sign(diagram.metric.curvature))
-        usual = (views.EUCLIDEAN, "klein", *USUAL_CHARTS[sign])
-        names = usual if charts is None else checks.as_texts(charts, "charts")
+        if charts is None:
+            names: tuple[str, ...] = (views.EUCLIDEAN, "klein")
+            if sign > 0:
+                names += ("conformal", "sphere")
+            if sign < 0:
+                names += ("conformal", "half_space", "hemisphere")
+        else:
+            names = tuple(checks.as_texts(charts, "charts"))
         checks.expect(len(names) > 0, "charts", charts, "a list of names")
         for name in names:
             checks.as_choice(name, "charts", (views.EUCLIDEAN, *CHARTS))
@@ -157,7 +171,8 @@ class ChartDisplay:
         """Draw each chart in axes of its own, with options of LineCollections for the edges."""
         n = len(self.charts)
         if axes is None:
-            across, down = min(n, 3), math.ceil(n / 3)
+            across = min(n, 3)
+            down = math.ceil(n / 3)
             pyplot = checks.require("matplotlib.pyplot", "plot")
             figure = pyplot.figure(figsize=(3.2 * across, 3.4 * down), layout="constrained")
             axes = [figure.add_subplot(down, across, i + 1) for i in range(n)]
@@ -165,34 +180,53 @@ class ChartDisplay:
         if len(axes) != n:
             raise InvalidInputError(f"Got {len(axes)} axes for {n} charts; give one for each.")
         with checks.about("axes"):
-            axes = [shapes.new_axes(ax) for ax in axes]  # raises for other objects
+            axes = [shapes.new_axes(ax) for ax in axes]  # checks their type
         for ax, chart in zip(axes, self.charts, strict=True):
             _draw_chart(ax, self.diagram, chart, options)
-        self.axes_, self.figure_ = axes, axes[0].figure
+        self.axes_ = axes
+        self.figure_ = axes[0].figure
         return self
 
 
 def _draw_chart(
     ax: shapes.Axes, diagram: CayleyKleinVoronoi, chart: str, options: dict[str, Any]
 ) -> None:
-    view = views.ChartView(diagram.metric, chart, CAMERA if chart in EMBEDDED else None)
+    camera = (30.0, 35.0) if chart in EMBEDDED else None  # turn and tilt, in degrees
+    view = views.ChartView(diagram.metric, chart, camera)
     ends = np.concatenate([view.to_screen(view.rim()), view.to_screen(view.outline(99))])
     if chart in ("half_space", "hyperboloid") or not len(ends):
         low, high = outlines.bounds_of(view.to_screen(diagram.points))
         half = max(0.75 * float((high - low).max()), 0.1)  # of a square around the points
         bounds = (low + high) / 2 + np.array([[-half], [half]])
-        bounds[0, 1] = 0.0 if chart == "half_space" else bounds[0, 1]
+        if chart == "half_space":
+            bounds[0, 1] = 0.0
     else:
         bounds = outlines.bounds_of(ends)
-    edges, others = views.Canvas(view), views.Canvas(view)
-    edges.segments(*np.moveaxis(diagram.ridge_segments()[1], 1, 0), shapes.BLUE, shapes.EDGE_WIDTH)
+    edges = views.Canvas(view)
+    others = views.Canvas(view)
+    segments = diagram.ridge_segments()[1]
+    edges.segments(segments[:, 0], segments[:, 1], shapes.BLUE, shapes.EDGE_WIDTH)
     others.rim(shapes.DOMAIN_WIDTH if view.sign < 0 else shapes.EDGE_WIDTH)  # the conic is thick
     others.marks(diagram.points, "ink", 2.2)
     for canvas, look in ((edges, options), (others, {})):
         for shape in canvas.shapes():
             shapes.draw_shape(ax, shape, **look)
     letter = {views.EUCLIDEAN: "x", "klein": "w"}.get(chart, "y")
-    title = views.CHART_TITLES.get(chart, (chart,) * 3)[view.sign + 1]
+    title = _chart_title(chart, view.sign)
     shapes.finish_axes(ax, bounds, (f"${letter}_1$", f"${letter}_2$"), title=title)
     if chart in EMBEDDED:
         ax.set_axis_off()  # a projection has no coordinates
+
+
+def _chart_title(chart: str, sign: int) -> str:
+    """Return what a chart is called, by the sign of K."""
+    if chart == "klein":
+        return {-1: "Klein disc", 0: "Cartesian", 1: "gnomonic"}[sign]
+    if chart == "conformal":
+        return {-1: "Poincaré disc", 0: "Cartesian / 2", 1: "stereographic"}[sign]
+    titles = {
+        views.EUCLIDEAN: "Euclidean: the data",
+        "poincare": "Poincaré disc",
+        "half_space": "Poincaré half-plane",
+    }
+    return titles.get(chart, chart)

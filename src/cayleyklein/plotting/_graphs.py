@@ -11,19 +11,15 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, expect
 from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.metrics import Metric
-from cayleyklein.plotting import outlines, shapes
-
-SCORES = {"numbers": "R² of each row by the others", "labels": "accuracy, each row by the others"}
-LEAST_GAIN = 0.02  # of a score that is worth a look: room above and below it
-DEPTH = 2.0  # lowest log likelihood shown, in units of its fall at the ends of the interval
+from cayleyklein.plotting import sections, shapes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CurvatureDisplay:
     """The log likelihood over K, its maximum and interval, flat space, and a score over K.
 
-    The title is the verdict. The likelihood is that of one process, on which the verdict does not
-    rest: a peak far from 0 is no evidence if flat models predict as well.
+    The title is the verdict. The likelihood is that of one process, and the verdict does not rest
+    on it: a peak far from 0 is no evidence if flat models predict as well.
 
     :meth:`plot` sets `ax_`, `figure_`, `line_`, and `score_ax_`, the axes of the score of each row
     predicted from the others, on the right, or None.
@@ -37,7 +33,7 @@ class CurvatureDisplay:
     >>> figure = CurvatureDisplay.from_estimate(found).plot().figure_
     """
 
-    estimate: CurvatureEstimate
+    estimate: CurvatureEstimate  #: Result of :func:`~cayleyklein.estimate_curvature`.
 
     @classmethod
     def from_estimate(cls, estimate: CurvatureEstimate) -> Self:
@@ -47,8 +43,10 @@ class CurvatureDisplay:
 
     def plot(self, ax: shapes.Axes | None = None, **options: Any) -> Self:
         """Draw the profile, in new axes by default, with options of ``Axes.plot``."""
-        found, ax = self.estimate, shapes.new_axes(ax)
-        K, value = found.profile.curvature, found.profile.log_likelihood
+        found = self.estimate
+        ax = shapes.new_axes(ax)
+        K = found.profile.curvature
+        value = found.profile.log_likelihood
         value = value - value.max()
         low, high = np.clip(found.interval, K.min(), K.max())
         color = shapes.GEOMETRY_COLORS[found.geometry]
@@ -57,7 +55,8 @@ class CurvatureDisplay:
         look = {"color": color, "marker": ".", "label": "log likelihood"} | options
         self.line_ = ax.plot(K, value, **look)[0]
         ax.plot([found.curvature], [0.0], "o", color=color)
-        deep = DEPTH * min(value[np.clip(K, low, high) == K].min(), -2.0)
+        # down to twice the fall at the ends of the interval
+        deep = 2.0 * min(value[np.clip(K, low, high) == K].min(), -2.0)
         ax.set_ylim(deep, -0.1 * deep)
         if found.kind != "dissimilarities":  # linear up to R⁻², the scale of the domain
             ax.set_xscale("symlog", linthresh=-K.min(), linscale=1.5)
@@ -68,13 +67,18 @@ class CurvatureDisplay:
         ax.set(xlabel=ax.get_xlabel() or "curvature K", ylabel=height)
         ax.set_title(ax.get_title() or found.headline)
         self.score_ax_ = None
-        if found.kind in SCORES:
+        score_names = {
+            "numbers": "R² of each row by the others",
+            "labels": "accuracy, each row by the others",
+        }
+        if found.kind in score_names:
             self.score_ax_ = other = ax.twinx()
             other.plot(K, found.profile.score, "--", color="0.45")
             low, high = other.get_ylim()
-            other.set_ylim(low - LEAST_GAIN, high + LEAST_GAIN)
-            other.set_ylabel(f"{SCORES[found.kind]} (dashed)", color="0.35")
-        self.ax_, self.figure_ = ax, ax.figure
+            other.set_ylim(low - 0.02, high + 0.02)  # smaller differences are not worth a look
+            other.set_ylabel(f"{score_names[found.kind]} (dashed)", color="0.35")
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
 
 
@@ -107,32 +111,38 @@ class FeatureWeightsDisplay:
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
-        X : array-like of shape (n, d), rows, optional (columns are taken as standardised)
-        feature_names : sequence of d str, optional (the columns of a DataFrame)
+        metric : CurvedMetric, MixedMetric or ProductMetric
+            Metric of d columns.
+        X : array-like of shape (n, d), optional
+            Rows. Without them, columns are taken as standardised.
+        feature_names : sequence of str of length d, optional
+            Names of the columns; by default those of a DataFrame.
         """
-        outlines.any_metric(metric)
-        names = outlines.column_names(feature_names, metric.dimension, X)
+        sections.expect_metric(metric)
+        names = sections.column_names(feature_names, metric.dimension, X)
         return cls(weights=metric.feature_weights(X), names=names)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: ArrayLike, **options: Any) -> Self:
         """Compute the weights of the metric of a fitted estimator, as by :meth:`from_metric`.
 
-        The steps of a pipeline before it are applied to X, rows such as those of the fit.
+        X has rows such as those of the fit; the steps of a pipeline before the metric are applied.
         """
-        metric, rows, names = outlines.shown_metric(estimator, X)
+        metric, rows, names = sections.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, **({"feature_names": names} | options))
 
     def plot(self, ax: shapes.Axes | None = None, *, top: int = 20, **options: Any) -> Self:
         """Draw the largest weights, `top` of them, with options of ``Axes.barh``."""
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
-        ax, d = shapes.new_axes(ax), len(self.weights)
-        look = {"color": shapes.BLUE, "tick_label": [str(self.names[i]) for i in order]} | options
+        ax = shapes.new_axes(ax)
+        d = len(self.weights)
+        names = [str(self.names[i]) for i in order]
+        look = {"color": shapes.BLUE, "tick_label": names} | options
         self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], **look)
         ax.invert_yaxis()
         ax.set_xlim(left=0)
         part = f", {len(order)} of {d} columns" if len(order) < d else ""
         ax.set_xlabel(ax.get_xlabel() or f"share of squared distances{part}")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self

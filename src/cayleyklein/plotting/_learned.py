@@ -1,4 +1,4 @@
-"""What was learned: a metric by equal balls, the regions of a classifier, the map of a scaling."""
+"""Pictures of learned things: metrics, decision regions, and maps of a CurvedMDS."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,10 +19,7 @@ from cayleyklein.geometry import Ellipsoid, space
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
-from cayleyklein.plotting import _plane, outlines, shapes
-
-EDGE_POINTS, EDGE_COLOR = 64, "0.6"  # of the edges of a map
-BEHIND = 0.2  # opacity of the far side of a globe
+from cayleyklein.plotting import _plane, outlines, sections, shapes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,48 +47,58 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *,
-        features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        features: Sequence[Any] | str | None = None,
+        feature_names: Sequence[str] | None = None,
         resolution: int = 300,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Compute the predictions of a fitted classifier on a grid over the rows.
 
         Parameters
         ----------
         estimator : any fitted object whose ``predict`` returns classes
             Outside the domain of its metric, or of that of a step, the picture is blank.
-        X : array-like of shape (n, d), or a data frame, which the estimator then gets, too
-        y : array-like of shape (n,), their classes, optional
+        X : array-like of shape (n, d)
+            Rows. If it is a DataFrame, so are the rows that the estimator gets.
+        y : array-like of shape (n,), optional
+            Class of each row.
         features : pair of int or str, "pca" or None
             The plane: two columns, with the others at the mean of X, or the principal plane of the
             standardised columns. None is "pca" when d > 2.
-        feature_names : sequence of d str, optional (the columns of a DataFrame)
-        resolution : int, points of the grid along each axis, at least 2, default=300
+        feature_names : sequence of str of length d, optional
+            Names of the columns; by default those of a DataFrame.
+        resolution : int, default=300
+            Number of points of the grid along each axis, at least 2.
         """
-        refusal, kind = "estimator must be a classifier", type(estimator).__name__
+        refusal = "estimator must be a classifier"
+        kind = type(estimator).__name__
         if not hasattr(estimator, "predict"):
             raise InvalidInputError(f"{refusal}; {kind} has no predict.")
         refusal += f"; {kind} predicts numbers, which have no decision regions."
         if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
             raise InvalidInputError(refusal)
-        rows, classes_shown = outlines.rows_and_labels(X, y)
+        rows, classes_shown = sections.rows_and_labels(X, y)
         n, d = checks.as_count(resolution, "resolution"), rows.shape[1]
         checks.expect(n > 1, "resolution", n, "at least 2 points a side")
         what = f"A grid of {n:,} × {n:,} points of {d:,} columns"
         checks.check_memory(8.0 * n * n * (2 * d + 4), what, "Take a smaller resolution.")
         ruler = CurvedMetric(factor=standard_factor(rows))
-        names = outlines.column_names(feature_names, d, X)
-        section = outlines.choose_section(ruler, rows, features, names)
+        names = sections.column_names(feature_names, d, X)
+        section = sections.choose_section(ruler, rows, features, names)
         shown = section.project(rows)
         bounds = boxes.box_around(shown)
         axes = np.linspace(bounds[0], bounds[1], n).T
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
-        table = outlines.table_like(X, grid)
-        metric, seen = outlines.find_metric(estimator, table)
+        table = sections.table_like(X, grid)
+        metric, seen = sections.find_metric(estimator, table)
         inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
         if not inside.any():
             raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
-        found = np.asarray(estimator.predict(outlines.table_like(X, grid[inside])))
+        found = np.asarray(estimator.predict(sections.table_like(X, grid[inside])))
         classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
         if not hasattr(estimator, "classes_") and found.dtype.kind == "f" and (found % 1).any():
             raise InvalidInputError(refusal)
@@ -100,23 +107,35 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         # the conic is drawn only if no step of a pipeline changes the rows before the metric
         conics: tuple[Ellipsoid, ...] = ()
         if metric is not None and seen is table and outlines.domains_of(metric):
-            with suppress(NotRepresentableError):  # of a factor of lower rank: a pair of lines
+            with suppress(
+                NotRepresentableError
+            ):  # if the factor has a lower rank it is a pair of lines
                 conics = outlines.domains_of(section.restrict(metric))
         return cls(
-            regions=codes.reshape(n, n), classes=classes, bounds=bounds, X=shown, y=classes_shown,
-            names=section.names, domains=conics,
-        )  # fmt: skip
+            regions=codes.reshape(n, n),
+            classes=classes,
+            bounds=bounds,
+            X=shown,
+            y=classes_shown,
+            names=section.names,
+            domains=conics,
+        )
 
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw regions, rows and a legend, in new axes by default; options are the contours'."""
-        ax, n, (low, high) = shapes.new_axes(ax), len(self.regions), self.bounds
-        tints = [*shapes.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
+        ax = shapes.new_axes(ax)
+        n = len(self.regions)
+        low, high = self.bounds
+        tints = [
+            *shapes.class_tints(len(self.classes)),
+            (1.0, 1.0, 1.0),
+        ]  # the last, for no class (-1), is white
         half = (high - low) / (n - 1) / 2
         extent: Any = np.stack([low - half, high + half]).T.ravel()
-        look: Any = {"origin": "lower", "interpolation": "nearest", "extent": extent}
-        ax.imshow(np.array(tints)[self.regions], **look)
+        image = np.array(tints)[self.regions]
+        ax.imshow(image, origin="lower", interpolation="nearest", extent=extent)
         x, y = np.linspace(low, high, n).T
-        look = {"colors": "black", "linewidths": 1.0} | options
+        look: Any = {"colors": "black", "linewidths": 1.0} | options
         for code in np.unique(self.regions[self.regions >= 0]):
             side = np.ma.masked_where(self.regions < 0, (self.regions == code).astype(float))
             if not side.all():
@@ -124,8 +143,9 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         if self.X is not None:
             shapes.draw_points(ax, self.X, self.y, self.classes)
         legend = legend and self.X is not None and self.y is not None
-        look = {"names": self.names, "padding": 0.0, "legend": legend}
-        return self._finish(ax, self.domains, self.bounds, **look)
+        return self._finish(
+            ax, self.domains, self.bounds, names=self.names, padding=0.0, legend=legend
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -160,34 +180,46 @@ class MetricDisplay(shapes.PlaneDisplay):
 
         The estimator may be a Pipeline, whose steps before the learner are applied to X.
         """
-        metric, rows, names = outlines.shown_metric(estimator, X)
+        metric, rows, names = sections.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, y, **({"feature_names": names} | options))
 
     @classmethod
     def from_metric(
-        cls, metric: Metric, X: ArrayLike | None = None, y: ArrayLike | None = None, *,
-        features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
-        radius: float | None = None, lattice: int = 7,
-    ) -> Self:  # fmt: skip
+        cls,
+        metric: Metric,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        features: Sequence[Any] | str | None = None,
+        feature_names: Sequence[str] | None = None,
+        radius: float | None = None,
+        lattice: int = 7,
+    ) -> Self:
         """Compute the balls, on a plane section when the metric has more than two dimensions.
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
-        X, y : array-like of shape (n, d) and (n,), rows to project and their classes, optional
+        metric : CurvedMetric, MixedMetric or ProductMetric
+            Metric of d columns.
+        X, y : array-like of shape (n, d) and (n,), optional
+            Rows to draw, and the class of each.
         features : pair of int or str, "pca" or None
             The plane, which cuts the balls exactly: two columns, with the others at the mean of X
             or at the centre; or the principal plane of X, or of the metric, in its coordinates z.
             None is "pca" for X of d > 2, and else the first two columns.
-        feature_names : sequence of d str, optional (x₁, x₂, …)
-        radius : float, of the balls, optional (they nearly touch)
-        lattice : int, balls along the longer side of the data, default=7
+        feature_names : sequence of str of length d, optional
+            Names of the columns; x₁, x₂, … by default.
+        radius : float, optional
+            Radius of the balls; by default they nearly touch.
+        lattice : int, default=7
+            Number of balls along the longer side of the data.
         """
-        outlines.any_metric(metric)
-        rows, classes = None, None
+        sections.expect_metric(metric)
+        rows = None
+        classes = None
         if X is not None:
-            rows, classes = outlines.rows_and_labels(X, y, metric.dimension)
-        section = outlines.choose_section(metric, rows, features, feature_names)
+            rows, classes = sections.rows_and_labels(X, y, metric.dimension)
+        section = sections.choose_section(metric, rows, features, feature_names)
         plane = section.restrict(metric)
         shown = None if rows is None else section.project(rows)
         centers, size = outlines.ball_lattice(plane, shown, checks.as_count(lattice, "lattice"))
@@ -198,7 +230,8 @@ class MetricDisplay(shapes.PlaneDisplay):
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw balls, rows and a legend, in new axes by default; options are the scatter's."""
         ax = shapes.new_axes(ax)
-        for shape in self.balls._shapes(shapes.GEOMETRY_COLORS[self.metric.geometry], 0.1, 0.8):
+        color = shapes.GEOMETRY_COLORS[self.metric.geometry]
+        for shape in _plane.ball_shapes(self.balls, color, 0.1, 0.8):
             shapes.draw_shape(ax, shape)
         if self.X is not None:
             shapes.draw_points(ax, self.X, self.y, **({"s": 14} | options))
@@ -216,8 +249,9 @@ class MetricDisplay(shapes.PlaneDisplay):
             shapes.finish_axes(corner, far, ("", ""))
         K = ", ".join(shapes.number(part.curvature, 3) for part, _ in terms_of(self.metric))
         title = f"{self.metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"
-        look: Any = {"names": self.names, "title": title, "legend": legend and self.y is not None}
-        return self._finish(ax, domains, near if distant else far, **look)
+        legend = legend and self.y is not None
+        shown = near if distant else far
+        return self._finish(ax, domains, shown, names=self.names, title=title, legend=legend)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -236,24 +270,32 @@ class MapDisplay(shapes.PlaneDisplay):
 
     #: In Poincaré's unit disc or the plane (n, 2); unit vectors (n, 3), the last axis towards you.
     points: Floats
-    curvature: float  #: K, whose sign chooses the picture.
+    curvature: float  #: K; its sign decides between disc, plane and globe.
     edges: Sequence[Floats] = ()  #: Paths in the same coordinates.
     y: AnyArray | None = None  #: Classes, shape (n,).
     names: Sequence[str] | None = None  #: Names of the n points.
 
     @classmethod
     def from_estimator(
-        cls, estimator: CurvedMDS, y: ArrayLike | None = None, *,
-        names: Sequence[str] | None = None, edges: ArrayLike | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        estimator: CurvedMDS,
+        y: ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        edges: ArrayLike | None = None,
+    ) -> Self:
         """Take the points of a fitted CurvedMDS of two components.
 
         Parameters
         ----------
-        estimator : fitted CurvedMDS
-        y : array-like of shape (n,), classes of the points, for colours and markers, optional
-        names : sequence of n str next to the points, on the near side of a globe, optional
-        edges : array-like of shape (m, 2), pairs of rows to join by geodesics, optional
+        estimator : CurvedMDS
+            Fitted estimator of two components.
+        y : array-like of shape (n,), optional
+            Class of each point, for its colour and marker.
+        names : sequence of str of length n, optional
+            Texts next to the points; on a globe, only on the near side.
+        edges : array-like of shape (m, 2), optional
+            Pairs of rows to join by geodesics.
         """
         kind = type(estimator).__name__
         checks.expect(isinstance(estimator, CurvedMDS), "estimator", kind, "a fitted CurvedMDS")
@@ -269,9 +311,10 @@ class MapDisplay(shapes.PlaneDisplay):
             raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
         said = f"edges must hold row numbers from 0 to {n - 1}, but does not"
         space.refuse_at(~np.isin(pairs, np.arange(n)), said, ".")
-        K, metric = estimator.curvature_, estimator.metric_
+        K = estimator.curvature_
+        metric = estimator.metric_
         place = estimator.embedding_ if estimator.sphere_ is None else estimator.sphere_
-        t = np.linspace(0, 1, EDGE_POINTS)[:, None]
+        t = np.linspace(0, 1, 64)[:, None]
 
         def image(x: Floats) -> Floats:
             if K > 0:
@@ -285,30 +328,47 @@ class MapDisplay(shapes.PlaneDisplay):
 
     def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw the map and a legend, in new axes by default; options are the scatter's."""
-        ax, on_globe, flat = shapes.new_axes(ax), self.curvature > 0, self.points[:, :2]
+        ax = shapes.new_axes(ax)
+        on_globe = self.curvature > 0
+        flat = self.points[:, :2]
         front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)
-        for far, alpha in ((True, BEHIND), (False, 1.0)):
-            shown = (np.where((e[:, -1:] < 0) == far, e, np.nan) for e in self.edges)
-            paths = [e[:, :2] for e in (shown if on_globe else () if far else self.edges)]
-            shapes.draw_lines(ax, paths, colors=EDGE_COLOR, linewidths=1.0, alpha=alpha)
+        faint = 0.2  # opacity of what is behind a globe
+        near = [edge[:, :2] for edge in self.edges]
+        far: list[Floats] = []
+        if on_globe:
+            near = [np.where(edge[:, 2:] < 0, np.nan, edge)[:, :2] for edge in self.edges]
+            far = [np.where(edge[:, 2:] < 0, edge, np.nan)[:, :2] for edge in self.edges]
+        shapes.draw_lines(ax, far, colors="0.6", linewidths=1.0, alpha=faint)
+        shapes.draw_lines(ax, near, colors="0.6", linewidths=1.0, alpha=1.0)
         classes = None if self.y is None else np.unique(self.y)
-        for some, sight in ((~front, {"alpha": BEHIND, "label": None}), (front, {})):
-            if some.any():
-                mine = None if self.y is None else self.y[some]
-                shapes.draw_points(ax, flat[some], mine, classes, **({"s": 18} | options | sight))
+        dots: Any = {"s": 18} | options
+        if not front.all():
+            labels = None if self.y is None else self.y[~front]
+            hidden = dots | {"alpha": faint, "label": None}
+            shapes.draw_points(ax, flat[~front], labels, classes, **hidden)
+        if front.any():
+            labels = None if self.y is None else self.y[front]
+            shapes.draw_points(ax, flat[front], labels, classes, **dots)
         look: Any = {"textcoords": "offset points", "fontsize": "x-small", "zorder": 5}
         for point, name, seen in zip(flat, self.names or (), front, strict=False):
             if seen:
                 side = -1 if on_globe and point[0] <= 0 else 1  # away from the middle
                 ax.annotate(name, point, (2 * side, 2), ha="left" if side > 0 else "right", **look)
         domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
-        if on_globe:  # thin: a globe goes on behind its rim
+        if on_globe:  # a thin rim: the globe continues behind it
             ball = shapes.Shape("area", shapes.unit_circle(257), "soft", alpha=0.08)
             shapes.draw_shape(ax, ball, zorder=0)
             shapes.draw_shape(ax, ball._replace(kind="line", alpha=1.0))
             ax.set_axis_off()
-        kind = "globe" if on_globe else "Poincaré disc" if self.curvature else "plane"
-        look = {"names": ("$y_1$", "$y_2$"), "legend": legend and self.y is not None}
-        look["title"] = f"{kind}, $K$ = {shapes.number(self.curvature, 3)}"
+        kind = "plane"
+        if self.curvature:
+            kind = "globe" if on_globe else "Poincaré disc"
         bounds = outlines.edges_of(domains) or [flat]
-        return self._finish(ax, () if on_globe else domains, *bounds, **look)
+        return self._finish(
+            ax,
+            () if on_globe else domains,
+            *bounds,
+            names=("$y_1$", "$y_2$"),
+            title=f"{kind}, $K$ = {shapes.number(self.curvature, 3)}",
+            legend=legend and self.y is not None,
+        )

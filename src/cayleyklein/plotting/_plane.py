@@ -14,7 +14,7 @@ from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections, space
 from cayleyklein.metrics import CurvedMetric, Metric
-from cayleyklein.plotting import outlines, shapes
+from cayleyklein.plotting import outlines, sections, shapes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,7 +39,7 @@ class BallDisplay(shapes.PlaneDisplay):
     radii: Floats  #: Radii, shape (n,).
     outlines: Sequence[Floats]  #: Their spheres, polylines (m, 2).
     closed: Sequence[bool]  #: Whether each is closed; across the elliptic equator it is a branch.
-    metric: Metric  #: A metric of the plane, of which the colour and the conics are.
+    metric: Metric  #: A metric of the plane; it gives the colour and the conics.
 
     @classmethod
     def from_metric(
@@ -49,10 +49,14 @@ class BallDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric of the plane
+        metric : CurvedMetric, MixedMetric or ProductMetric
+            Metric of the plane.
         centers : array-like of shape (n, 2)
-        radius : float or array-like of shape (n,), of all balls or of each, default=1.0
-        resolution : int, points on an outline, default=256
+            Centres of the balls.
+        radius : float or array-like of shape (n,), default=1.0
+            Radius of all balls, or of each.
+        resolution : int, default=256
+            Number of points on an outline.
         """
         centers = np.atleast_2d(checks.as_points(centers, "centers"))
         centers = checks.as_points(centers, "centers", 2, ndim=2)
@@ -60,29 +64,40 @@ class BallDisplay(shapes.PlaneDisplay):
         checks.as_points(given, "radius", ndim=1)
         _, radii = checks.broadcast_points(centers=centers[:, 0], radius=given)
         space.refuse_at(radii <= 0, "radius must be positive, but is not", ".")
-        n, balls = checks.as_count(resolution, "resolution"), zip(centers, radii, strict=True)
-        outlines.any_metric(metric)
+        n = checks.as_count(resolution, "resolution")
+        balls = zip(centers, radii, strict=True)
+        sections.expect_metric(metric)
         with checks.about("centers"):
             spheres = [outlines.sphere_path(metric, c, float(r), n) for c, r in balls]
         paths, closed = map(list, zip(*spheres, strict=True))
         return cls(centers=centers, radii=radii, outlines=paths, closed=closed, metric=metric)
 
     def plot(
-        self, ax: shapes.Axes | None = None, *, color: str | None = None, fill: float = 0.15,
-        show_centers: bool = True, **options: Any,
-    ) -> Self:  # fmt: skip
+        self,
+        ax: shapes.Axes | None = None,
+        *,
+        color: str | None = None,
+        fill: float = 0.15,
+        show_centers: bool = True,
+        **options: Any,
+    ) -> Self:
         """Draw the balls.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional (a new figure's)
-        color : str, optional (that of the geometry)
-        fill : float, opacity of the inside, default=0.15
-        show_centers : bool, whether to draw the centres, default=True
-        **options : options of the outlines, a LineCollection, such as its label in a legend
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure.
+        color : str, optional
+            Colour of the balls; by default that of the geometry.
+        fill : float, default=0.15
+            Opacity of the inside.
+        show_centers : bool, default=True
+            Whether to draw the centres.
+        **options : keyword arguments
+            Options of the outlines, a LineCollection, such as the label in a legend.
         """
         shade = shapes.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
-        inside, lines = self._shapes(shade, checks.as_real(fill, "fill", "[0, 1]"))
+        inside, lines = ball_shapes(self, shade, checks.as_real(fill, "fill", "[0, 1]"))
         ax = shapes.new_axes(ax)
         self.fill_ = shapes.draw_shape(ax, inside)
         self.lines_ = shapes.draw_shape(ax, lines, **options)
@@ -92,12 +107,18 @@ class BallDisplay(shapes.PlaneDisplay):
         shown = (self.centers, *compress(self.outlines, self.closed), *outlines.edges_of(domains))
         return self._finish(ax, domains, *shown)
 
-    def _shapes(self, color: str, fill: float, width: float = 1.2) -> list[shapes.Shape]:
-        spheres = zip(self.outlines, self.closed, strict=True)
-        lines = (np.concatenate([path, path[: int(whole)]]) for path, whole in spheres)
-        inside = shapes.chain(compress(self.outlines, self.closed))
-        edge = shapes.Shape("line", shapes.chain(lines), color, width)
-        return [shapes.Shape("area", inside, color, alpha=fill), edge]
+
+def ball_shapes(
+    balls: BallDisplay, color: str, fill: float, width: float = 1.2
+) -> list[shapes.Shape]:
+    lines = []
+    for path, is_closed in zip(balls.outlines, balls.closed, strict=True):
+        lines.append(np.concatenate([path, path[:1]]) if is_closed else path)
+    inside = shapes.chain(compress(balls.outlines, balls.closed))
+    return [
+        shapes.Shape("area", inside, color, alpha=fill),
+        shapes.Shape("line", shapes.chain(lines), color, width),
+    ]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -129,9 +150,12 @@ class GeodesicDisplay(shapes.PlaneDisplay):
 
         Parameters
         ----------
-        metric : CurvedMetric of the plane
-        p, q : array-like of shape (..., 2), the ends, broadcast against each other
-        marks : int, marks on each geodesic at equal distances; 2 marks its ends, default=2
+        metric : CurvedMetric
+            Metric of the plane.
+        p, q : array-like of shape (..., 2)
+            Ends, broadcast against each other.
+        marks : int, default=2
+            Number of marks on each geodesic, at equal distances; 2 marks the ends.
         """
         space.as_space(metric)
         p, q = checks.as_points(p, "p", 2), checks.as_points(q, "q", 2)
@@ -191,21 +215,26 @@ class CrossRatioDisplay(shapes.PlaneDisplay):
         if space.as_space(metric).geometry != "hyperbolic":
             said = f"The conic of a {metric.geometry} metric has no real points"
             raise NotRepresentableError(f"{said}; take a metric with K < 0.")
-        distance, ends = metric(p, q), line_intersections(metric.form, p, q)
+        distance = metric(p, q)
+        ends = line_intersections(metric.form, p, q)
         display = cls.from_points(p, q, *((end / end[2]).real[:2] for end in ends))
         return replace(display, distance=distance, domains=outlines.domains_of(metric))
 
     def plot(
-        self, ax: shapes.Axes | None = None, *, labels: Sequence[str] = ("p", "q", "P", "Q"),
+        self,
+        ax: shapes.Axes | None = None,
+        *,
+        labels: Sequence[str] = ("p", "q", "P", "Q"),
         **options: Any,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Draw the line, with options of a LineCollection, and its points with four labels.
 
         The cross-ratio is the title of axes that have none.
         """
         names = checks.as_texts(labels, "labels")
         checks.expect(len(names) == len(self.points), "labels", labels, "four names")
-        ax, (start, end) = shapes.new_axes(ax), self.points[2:]
+        ax = shapes.new_axes(ax)
+        start, end = self.points[2:]
         along = (end - start) / math.dist(start, end)
         t = (self.points - start) @ along
         ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * 0.08 * np.ptp(t)
@@ -219,7 +248,8 @@ class CrossRatioDisplay(shapes.PlaneDisplay):
         for domain in self.domains:  # P and Q are named outside, where the conic recedes
             for i, outwards in ((2, -along), (3, along)):
                 normal = domain.matrix @ (self.points[i] - domain.center)
-                shifts[i] = 9 * outwards + (11 if normal @ across >= 0 else -11) * across
+                side = 11 if normal @ across >= 0 else -11
+                shifts[i] = 9 * outwards + side * across
         look: Any = {"ha": "center", "va": "center", "zorder": 5, "textcoords": "offset points"}
         for name, at, shift in zip(names, self.points, shifts, strict=True):
             ax.annotate(f"${name}$", at, shift, **look)

@@ -8,21 +8,19 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.columns import entrance
 from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric, combined
-from cayleyklein.plotting import outlines, shapes
-from cayleyklein.plotting._plane import BallDisplay
+from cayleyklein.neighbors.estimator import searched_rows
+from cayleyklein.plotting import outlines, sections, shapes
+from cayleyklein.plotting._plane import BallDisplay, ball_shapes
 from cayleyklein.plotting.shapes import Shape, chain, number
 
 Facts = list[tuple[str, str]]
 
-METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240  # pixels along the longer side
-LATTICE, OUTLINE_POINTS = 5, 48  # balls along a side, and points on each
-MOST_ROWS, MOST_BARS = 1000, 5  # rows to compute feature weights from, and bars to show them
-LONGEST_NAME = 22  # characters of the name of a bar
-MOST_CELLS = 2000  # a picture of more cells would be large, and grey
+METRIC_SIZE = 180  # pixels along the longer side of a picture
 
 
 def notebook_card(thing: Any) -> str:
@@ -35,10 +33,14 @@ def notebook_card(thing: Any) -> str:
     metric: Any = getattr(thing, "metric_", None)
     if not isinstance(metric, combined.Metric):  # none yet, or a function, which has no picture
         metric = None
-    names, parts = (getattr(thing, name, None) for name in ("feature_names_in_", "part_weights_"))
+    names = getattr(thing, "feature_names_in_", None)
+    parts = getattr(thing, "part_weights_", None)
     if metric is None and parts is None:
         return ""
-    facts, drawn, caption, bars = [], "", "", ""
+    facts = []
+    drawn = ""
+    caption = ""
+    bars = ""
     if metric is not None:
         encoded = getattr(thing, "encoder_", None) is not None  # it has other columns than X
         facts = metric_facts(metric)
@@ -48,14 +50,14 @@ def notebook_card(thing: Any) -> str:
         chosen = next(t for t in selection.trials if t.name == selection.chosen)
         facts.append(("chosen", f"{selection.chosen}: {selection.reason}"))
         facts.append(("held-out rows", str(chosen)))
-    rows = getattr(getattr(thing, "_searcher", None), "X", None)
+    rows = searched_rows(thing)
     with suppress(CayleyKleinError):  # there are no shares if all rows coincide
         if parts is not None:
             facts.append(("weights", ", ".join(f"{name} {w:.2f}" for name, w in parts.items())))
             bars = _weight_bars(thing.feature_weights(), names, "product", "what the model says")
         elif rows is not None:
-            shares = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
-            shares = getattr(thing, "_column_shares", np.asarray)(shares)
+            shares = metric.feature_weights(rows[:: 1 + len(rows) // 1000])
+            shares = entrance.column_shares(thing, shares)
             bars = _weight_bars(shares, names, metric.geometry, "squared distances")
             facts.append(("bars", "largest shares of squared distances"))
     title = "The learned metric" if parts is None else "Kernel machines and votes, added"
@@ -77,13 +79,17 @@ def html_card(title: str, facts: Facts, drawn: str, caption: str, more: str = ""
 
 
 def metric_facts(metric: combined.Metric) -> Facts:
-    facts, terms = [("geometry", metric.geometry)], combined.terms_of(metric)
+    facts = [("geometry", metric.geometry)]
+    terms = combined.terms_of(metric)
     for i, (part, weight) in enumerate(terms):
-        name, kind = f"{weight:.3g} ×", f"{part.geometry}, K = {number(part.curvature)}"
+        name = f"{weight:.3g} ×"
+        kind = f"{part.geometry}, K = {number(part.curvature)}"
         if isinstance(metric, CurvedMetric):
-            name, kind = "curvature K", number(metric.curvature)
+            name = "curvature K"
+            kind = number(metric.curvature)
         elif isinstance(metric, ProductMetric):
-            name, kind = f"part {i + 1}", f"{kind}, unit {number(float(metric.units[i]), 3)}"
+            name = f"part {i + 1}"
+            kind = f"{kind}, unit {number(float(metric.units[i]), 3)}"
         facts.append((name, kind))
     rank = min(len(part.factor) for part, _ in terms)
     low = "" if rank >= metric.dimension else f", factor of {rank} rows"
@@ -108,12 +114,16 @@ def _estimate_card(found: CurvatureEstimate) -> tuple[Facts, str, str]:
 
 
 def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
-    width, row, parts = 150, 26, []
+    width = 150
+    row = 26
+    parts = []
     digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-    for i, column in enumerate(np.argsort(-weights, kind="stable")[:MOST_BARS]):
-        name = f"x{column + 1}".translate(digits) if names is None else str(names[column])
-        text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-        length, y = width * 0.75 * weights[column] / weights.max(), row * i
+    for i, column in enumerate(np.argsort(-weights, kind="stable")[:5]):
+        text = f"x{column + 1}".translate(digits) if names is None else str(names[column])
+        if len(text) > 22:
+            text = f"{text[:21]}…"
+        length = width * 0.75 * weights[column] / weights.max()
+        y = row * i
         parts.append(
             f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{escape(text)}</text>'
             f'<rect x="0" y="{y + 14}" width="{length:.1f}" height="8" '
@@ -126,18 +136,20 @@ def _weight_bars(weights: Floats, names: Any, geometry: str, of: str) -> str:
 
 
 def metric_picture(metric: combined.Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
-    first, plane = combined.first_term(metric), metric
+    first = combined.first_term(metric)
+    plane = metric
     try:
         if metric.dimension == 2 and np.linalg.cond(first.factor) < 4:  # the ratio of its axes
             one, two = ("x₁", "x₂") if names is None else names
             where = f"the plane of {one} and {two}"
         else:
-            plane = outlines.choose_section(first, None, "pca").restrict(metric)
+            plane = sections.choose_section(first, None, "pca").restrict(metric)
             whose = "its" if first is metric else "its first part's"
             where = f"the plane of {whose} two principal axes"
         drawn, caption, window = _balls_on(plane, METRIC_SIZE, where)
         if isinstance(plane, ProductMetric) and len(plane.metrics) > 1:
-            parts = "".join(_balls_on(part, PART_SIZE, where, window)[0] for part in plane.metrics)
+            size = METRIC_SIZE // 2
+            parts = "".join(_balls_on(part, size, where, window)[0] for part in plane.metrics)
             drawn += f'<div style="display:grid;gap:4px">{parts}</div>'
             caption += ", and next to it balls of each part,"
     except (CayleyKleinError, np.linalg.LinAlgError):  # a line, or points at distance 0
@@ -148,14 +160,15 @@ def metric_picture(metric: combined.Metric, names: Sequence[str] | None = None) 
 def _balls_on(
     plane: combined.Metric, size: int, where: str, window: Floats | None = None
 ) -> tuple[str, str, Floats]:  # the picture, its caption and its corners
-    centers, radius = outlines.ball_lattice(plane, window, LATTICE)
-    edges = outlines.edges_of(outlines.domains_of(plane), 4 * OUTLINE_POINTS)
+    n_balls = 5  # along a side
+    centers, radius = outlines.ball_lattice(plane, window, n_balls)
+    edges = outlines.edges_of(outlines.domains_of(plane), 192)
     bounds = outlines.bounds_of(*(edges or [centers]))
     if not edges:
-        half_a_cell = np.ptp(bounds, axis=0).max() / (2 * LATTICE)
+        half_a_cell = np.ptp(bounds, axis=0).max() / (2 * n_balls)
         bounds += [[-half_a_cell], [half_a_cell]]
-    balls = BallDisplay.from_metric(plane, centers, radius, resolution=OUTLINE_POINTS)
-    spheres = balls._shapes(shapes.GEOMETRY_COLORS[plane.geometry], 0.15, 1.0)
+    balls = BallDisplay.from_metric(plane, centers, radius, resolution=48)
+    spheres = ball_shapes(balls, shapes.GEOMETRY_COLORS[plane.geometry], 0.15, 1.0)
     drawn = [*spheres, Shape("line", chain(edges), size=2.0)]
     caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''}"
     title = f"{plane.geometry} metric: {caption} in {where}"
@@ -163,7 +176,8 @@ def _balls_on(
 
 
 def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
-    n, cells = len(diagram.points), len(diagram.cell_generators)
+    n = len(diagram.points)
+    cells = len(diagram.cell_generators)
     labels = "" if diagram.labels is None else f", {len(diagram.classes)} labels"
     facts = [
         ("points", f"{n:,}{labels}"),
@@ -172,16 +186,19 @@ def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
         *metric_facts(diagram.metric),
     ]
     for name, which in (("duplicates", diagram.duplicates), ("hidden", diagram.hidden)):
-        facts += [(name, f"{len(which):,}")] if len(which) else []
+        if len(which):
+            facts.append((name, f"{len(which):,}"))
     if diagram.metric.dimension != 2:
         return facts, "", "only for diagrams of the plane"
-    if cells > MOST_CELLS:
-        return facts, "", f"only for at most {MOST_CELLS:,} cells"
+    if cells > 2000:  # a picture of more would be large, and grey
+        return facts, "", "only for at most 2,000 cells"
     edges = outlines.edges_of(outlines.domains_of(diagram.metric))
     bounds = outlines.bounds_of(*edges) if diagram.window is None else diagram.window
-    drawn, kind = [], "cells"
+    drawn = []
+    kind = "cells"
     if diagram.labels is not None:
-        kind, codes = "decision regions", np.searchsorted(diagram.classes, diagram.cell_labels)
+        kind = "decision regions"
+        codes = np.searchsorted(diagram.classes, diagram.cell_labels)
         regions = list(zip(diagram.outlines(3e-4), codes, strict=True))
         for c in range(len(diagram.classes)):
             mine = chain(cell for cell, code in regions if code == c)
@@ -191,4 +208,4 @@ def _diagram_card(diagram: CayleyKleinVoronoi) -> tuple[Facts, str, str]:
     drawn.append(Shape("marks", diagram.points, size=2.0 if n < 200 else 1.0, edge=""))
     drawn.append(Shape("line", chain(edges), size=2.0))
     title = f"{kind} of {n} points, {diagram.metric.geometry}"
-    return facts, shapes.picture(drawn, bounds, DIAGRAM_SIZE, title), "the plane of x₁ and x₂"
+    return facts, shapes.picture(drawn, bounds, 240, title), "the plane of x₁ and x₂"

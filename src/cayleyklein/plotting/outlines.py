@@ -1,162 +1,21 @@
-"""The plane of a picture: sections of a metric, and outlines of lines and balls as polylines.
-
-On the plane x = o + Bt of a curved metric the form is S = 1 + K ⟨z_p, z_q⟩ with
-z = L(o - μ) + LBt. The part of z that is orthogonal to LB does not change there, and adds a
-constant: S = c (1 + K ⟨z', z'⟩), with c = 1 + K ‖z⊥‖². Distances do not depend on c, so the section
-is a curved metric of the same K.
-"""
+"""Outlines of domains, lines and balls of the plane, as polylines."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import linalg
 from scipy.optimize.elementwise import find_root
 
-from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import as_points, expect, refuse_huge
-from cayleyklein.diagrams import domains
+from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, lifts, line_intersections, metric_tensor
-from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric
 from cayleyklein.metrics.combined import Metric, first_term, terms_of
 from cayleyklein.plotting.shapes import unit_circle
 
-RIM = 1e-9  # points on the conic are drawn this far inside, relative to its size
-HORIZON = 1e-4  # polylines to infinity end this angle before it
-
-
-class Section(NamedTuple):
-    origin: Floats  # the plane is origin + basis t
-    basis: Floats
-    chart: Floats  # t of rows projected to it is chart (x - origin)
-    names: tuple[str, str]
-
-    def project(self, X: Floats) -> Floats:
-        return np.asarray((X - self.origin) @ self.chart.T)
-
-    def embed(self, t: Floats) -> Floats:
-        return np.asarray(self.origin + t @ self.basis.T)
-
-    def restrict(self, metric: Metric) -> Metric:
-        if not isinstance(metric, CurvedMetric | FormMetric):
-            parts: list[Any] = [self.restrict(part) for part in metric.metrics]
-            if isinstance(metric, MixedMetric):
-                return MixedMetric(parts, metric.weights)
-            return ProductMetric(parts, metric.units)
-        if isinstance(metric, FormMetric):
-            points = np.vstack([np.column_stack([self.basis, self.origin]), [0.0, 0.0, 1.0]])
-            form = points.T @ metric.form @ points
-            if np.linalg.eigvalsh(form[:2, :2])[0] <= 0:
-                raise NotRepresentableError(
-                    f"The domain of the metric is no ellipse in the plane of {self.names[0]} and "
-                    f"{self.names[1]}, and this picture needs one. CayleyKleinLMNN("
-                    f'domain="ellipsoid") learns metrics that have one.'
-                )
-            found = CurvedMetric.from_form(form)
-            unit = found.curvature / metric.curvature  # only the ratios of a form count
-            return CurvedMetric(
-                matrix=unit * found.matrix, center=found.center, curvature=metric.curvature
-            )
-        z = metric.factor @ (self.origin - metric.center)
-        Q, R = np.linalg.qr(metric.factor @ self.basis)
-        plane = f"the plane of {self.names[0]} and {self.names[1]}"
-        if R.shape != (2, 2) or np.linalg.matrix_rank(R) < 2:
-            advice = 'choose other features, or features="pca".'
-            raise NotRepresentableError(f"The metric is 0 between some points of {plane}; {advice}")
-        inside = Q.T @ z
-        c = 1 + metric.curvature * float(z @ z - inside @ inside)
-        if c <= 0:
-            raise NotRepresentableError(f"The section misses the domain of the metric: {plane}.")
-        center = -linalg.solve_triangular(R, inside)
-        return CurvedMetric(factor=R / np.sqrt(c), center=center, curvature=metric.curvature)
-
-
-def column_names(names: Any, d: int, X: Any = None) -> list[str]:
-    names = getattr(X, "columns", None) if names is None else names
-    if names is None:
-        return [f"$x_{{{i + 1}}}$" for i in range(d)]
-    listed = not isinstance(names, str) and np.iterable(names)
-    expect(listed, "feature_names", names, "a sequence of names")
-    texts = [str(name) for name in names]
-    each = f"one name for each of the {d} columns in X"
-    expect(len(texts) == d, "feature_names of length", len(texts), each)
-    return texts
-
-
-def choose_section(metric: Metric, X: Floats | None, features: Any, names: Any = None) -> Section:
-    """Return the plane of two columns, or the principal plane ("pca"), through the mean of X."""
-    # without rows: through the centre of the metric; its principal plane holds the longest axes
-    d, part = metric.dimension, first_term(metric)
-    if X is None and isinstance(part, FormMetric):
-        raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
-    middle = part.center if X is None else X.mean(axis=0)
-    if isinstance(part, FormMetric):  # what it is to small steps from the middle
-        part = CurvedMetric(matrix=part.tensor(middle))
-    names = column_names(names, d)
-    if d < 2:
-        raise InvalidInputError(f"A picture needs two columns or more; got {d} in X.")
-    if features is None:
-        features = (0, 1) if d == 2 or X is None else "pca"
-    if isinstance(features, str):
-        expect(features == "pca", "features", features, 'two columns, or "pca"')
-        z = part.factor.T if X is None else (X - middle) @ part.factor.T
-        V = np.linalg.svd(z, full_matrices=False)[2][:2]
-        basis, chart = np.linalg.pinv(part.factor) @ V.T, V @ part.factor
-        return Section(middle, basis, chart, ("$z_1$", "$z_2$"))
-    given = features if np.iterable(features) else [features]
-    found = [names.index(f) if f in names else f for f in given]
-    valid = all(isinstance(k, int | np.integer) and 0 <= k < d for k in found)
-    valid = valid and len(found) == len(set(found)) == 2
-    expect(valid, "features", features, f"two different columns, by name or by index below {d}")
-    i, j = found
-    basis = np.eye(d)[:, [i, j]]
-    origin = np.where(basis.any(axis=1), 0.0, middle)
-    return Section(origin, basis, basis.T, (names[i], names[j]))
-
-
-def rows_and_labels(X: ArrayLike, y: Any, d: int | None = None) -> tuple[Floats, AnyArray | None]:
-    rows = as_points(X, "X", d, ndim=2)
-    refuse_huge(rows, "X")
-    if y is None:
-        return rows, None
-    domains.encode_labels(y, len(rows), "y")
-    return rows, np.asarray(y)
-
-
-def any_metric(metric: Any) -> None:
-    kinds = "a CurvedMetric, MixedMetric or ProductMetric"
-    expect(isinstance(metric, Metric), "metric", metric, kinds)
-
-
-def table_like(X: Any, rows: Floats) -> Any:
-    if not hasattr(X, "columns"):
-        return rows
-    if hasattr(X, "iloc"):  # pandas, whose names may repeat
-        return type(X)(rows, columns=X.columns)
-    return type(X)(dict(zip(X.columns, rows.T, strict=True)))
-
-
-def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
-    """Return an estimator's ``metric_`` or ``metric``, or a step's, and the rows it sees."""
-    for place, (_, step) in enumerate(getattr(estimator, "steps", ((None, estimator),))):
-        for name in ("metric_", "metric"):
-            metric = getattr(step, name, None)
-            if isinstance(metric, Metric):
-                return metric, estimator[:place].transform(X) if place else X
-    return None, X
-
-
-def shown_metric(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | None]:
-    """Return an estimator's metric, the rows that reach it, and names if columns are kept."""
-    metric, rows = find_metric(estimator, X)
-    if metric is None:
-        advice = "pass a fitted learner such as CurvedLMNN, or a fitted pipeline that holds one."
-        raise InvalidInputError(f"estimator, a {type(estimator).__name__}, has no metric: {advice}")
-    names = getattr(estimator, "feature_names_in_", ())
-    return metric, rows, names if len(names) == metric.dimension else None
+RIM = 1e-9  # relative distance inside the conic at which points on it are drawn
+HORIZON = 1e-4  # angle before π/2 at which polylines to infinity end
 
 
 def bounds_of(*points: Floats) -> Floats:
@@ -165,7 +24,7 @@ def bounds_of(*points: Floats) -> Floats:
 
 
 def centred_part(metric: Metric) -> CurvedMetric:
-    """Return the part of a metric whose axes a picture without rows is drawn by."""
+    """Return the first part of a metric; its centre and axes frame a picture without rows."""
     part = first_term(metric)
     if isinstance(part, FormMetric):
         raise NotRepresentableError("A FormMetric has no centre to draw around; give rows X.")
@@ -175,7 +34,7 @@ def centred_part(metric: Metric) -> CurvedMetric:
 def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
     """Return the ellipses that intersect in the domain; none when it is the whole plane.
 
-    The domain of a FormMetric is no ellipse, and is left out.
+    The domain of a FormMetric need not be an ellipse, and is left out.
     """
     parts = [part for part, weight in terms_of(metric) if weight]
     found = [part.domain for part in parts if isinstance(part, CurvedMetric)]
@@ -214,7 +73,8 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
         found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
     # start an open branch after a gap, so that it is one piece
     start = -int(np.argmin(found.success))
-    path, reached = np.roll(point(found.x, *u.T), start, axis=0), np.roll(found.success, start)
+    path = np.roll(point(found.x, *u.T), start, axis=0)
+    reached = np.roll(found.success, start)
     return path[reached], bool(reached.all())
 
 
@@ -228,7 +88,9 @@ def spheres(metric: CurvedMetric, centers: Floats, radius: Any, n: int) -> Float
     C = np.linalg.cholesky(metric_tensor(centers, metric))
     u = unit_circle(n) @ np.linalg.inv(C) @ metric.factor.T
     slope = K * np.sum(z * u, axis=-1, keepdims=True) / (1 + K * np.sum(z * z, axis=-1))[..., None]
-    c, s = (f(np.reshape(radius, (-1, 1, 1)), K) for f in (lifts.cosine, lifts.sine))
+    r = np.reshape(radius, (-1, 1, 1))
+    c = lifts.cosine(r, K)
+    s = lifts.sine(r, K)
     height = np.where(c > s * slope, c - s * slope, np.nan)
     shift = (c * z + s * (u - slope * z)) / height @ metric.inverse_factor.T
     return np.asarray(metric.center + shift)
@@ -241,8 +103,10 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
     elif domains_of(metric):
         low, high = bounds_of(*edges_of(domains_of(metric)))
     else:
-        part = centred_part(metric)  # a unit of length to each side: 1, or the radius of the sphere
-        half = np.linalg.norm(part.inverse_factor, axis=1) / part._unit
+        part = centred_part(
+            metric
+        )  # one unit of length to each side: 1, or the radius of the sphere
+        half = np.linalg.norm(part.inverse_factor, axis=1) / part.length_unit
         low, high = part.center - half, part.center + half
     step = (high - low).max() / n
     counts = np.maximum(np.round((high - low) / step), 1).astype(int)
@@ -260,12 +124,13 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
 
 def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
     """Return a line of the plane, clipped to the domain; empty when it misses it."""
-    normal, offset = np.asarray(line.normal, float), float(line.offset)
+    normal = np.asarray(line.normal, float)
+    offset = float(line.offset)
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
     foot = metric.center - normal * (normal @ metric.center + offset) / (normal @ normal)
     if metric.domain is None:
         angle = np.linspace(-1, 1, n) * (math.pi / 2 - HORIZON)
-        scale = 1 / (metric._unit * np.linalg.norm(metric.factor @ along))
+        scale = 1 / (metric.length_unit * np.linalg.norm(metric.factor @ along))
         return np.asarray(foot + scale * np.tan(angle)[:, None] * along)
     ends = [e / e[-1] for e in line_intersections(metric.absolute.matrix, foot, foot + along)]
     if np.iscomplex(ends).any():

@@ -1,7 +1,7 @@
 """The figures of the paper, drawn again: one function for each, on an empty figure.
 
 :func:`paper_figure` makes the figure and calls one of them; the command ``cayleyklein figures`` and
-the gallery do it that way too. Matplotlib's figures are of type Any here, since it is optional.
+the gallery do it that way too. Matplotlib is optional, so its figures have the type Any here.
 """
 
 from collections.abc import Callable
@@ -35,6 +35,7 @@ def paper_figure(name: str) -> Any:
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -82,7 +83,9 @@ def draw_cross_ratio(figure: Any) -> None:
 
     # (b) A conic gives the line its P and Q.
     metric = CurvedMetric(matrix=np.diag([0.25, 0.5]), curvature=-1.0)
-    p, r, q = [-1.1, 0.5], [0.3, 0.5], [1.1, 0.5]
+    p = [-1.1, 0.5]
+    r = [0.3, 0.5]
+    q = [1.1, 0.5]
     display = CrossRatioDisplay.from_metric(metric, p, q).plot(right)
     P, Q = display.points[2:]
     right.plot(*r, "o", color=ORANGE, markersize=5, zorder=4)
@@ -107,9 +110,13 @@ def draw_distance_and_angle(figure: Any) -> None:
 
     # (b) The angle of two lines. Homogeneous vectors join and meet by cross products.
     meeting = np.array([1.9, 0.9, 1.0])
-    line_l, line_m = np.cross(meeting, [0.0, 0.35, 1.0]), np.cross(meeting, [0.1, -0.35, 1.0])
+    line_l = np.cross(meeting, [0.0, 0.35, 1.0])
+    line_m = np.cross(meeting, [0.1, -0.35, 1.0])
     polar = conic.matrix @ meeting
-    a, b = (x[:2] / x[2] for x in (np.cross(polar, line_l), np.cross(polar, line_m)))
+    a = np.cross(polar, line_l)
+    b = np.cross(polar, line_m)
+    a = a[:2] / a[2]
+    b = b[:2] / b[2]
     ends = geometry.line_intersections(conic.matrix, a, b)
     touch_L, touch_M = ((x / x[2]).real[:2] for x in ends)
     GeodesicDisplay.from_points(metric, a, b).plot(right, linestyles="--")
@@ -150,7 +157,8 @@ def _draw_projection(
     ax: Any, metric: CurvedMetric, model: str, ends: list[float], everywhere: Floats
 ) -> float:
     """Draw a surface above its line, and the arc of two points; return its length."""
-    K, color = metric.curvature, shapes.GEOMETRY_COLORS[metric.geometry]
+    K = metric.curvature
+    color = shapes.GEOMETRY_COLORS[metric.geometry]
     ax.axhline(1, color="0.35", linewidth=1.2, zorder=0)
     ax.plot(*metric.to_chart(everywhere[:, None], model).T, "k", linewidth=1.5)
     arc = metric.to_chart(np.linspace(ends[0], ends[1], 100)[:, None], model)
@@ -225,7 +233,8 @@ def draw_bichromatic(figure: Any) -> None:
     metric = CurvedMetric(matrix=[[1.0, -0.3], [-0.3, 1.3]], curvature=-1.0)
     positive = [[-0.55, 0.35], [-0.45, -0.35], [0.05, 0.05], [-0.1, 0.6]]
     negative = [[0.3, 0.6], [0.75, 0.3], [0.5, -0.15], [0.1, -0.6]]
-    points, labels = positive + negative, 4 * [1] + 4 * [-1]
+    points = positive + negative
+    labels = 4 * [1] + 4 * [-1]
     display = VoronoiDisplay.from_points(points, metric, labels=labels)
     left, right = figure.subplots(1, 2)
     display.plot(left, fill=False)
@@ -248,7 +257,7 @@ def draw_order_k(figure: Any) -> None:
 
 
 def _spread_inside(metric: CurvedMetric, n: int) -> Floats:
-    """Return those of n evenly spread points that are well inside a hyperbolic domain."""
+    """Spread n points evenly over a square; return those well inside a hyperbolic domain."""
     disc = 2 * qmc.Halton(2, scramble=False).random(n + 1)[1:] - 1
     disc = disc[np.linalg.norm(disc, axis=1) < 0.95]
     domain = metric.domain

@@ -1,4 +1,4 @@
-"""Shapes, the one drawing language of pages and pictures, and how SVG and Matplotlib write them."""
+"""Shapes that pages and pictures are made of, and how SVG and Matplotlib draw them."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,47 +45,57 @@ MARKERS = {  # corners, with y downwards; all have the area of a circle of radiu
     "hexagon": _polygon(6, 30),
     "star": _polygon(5, -90, 0.42),
 }
-COLORS = {  # of seven classes; after them the hues repeat with other markers
+COLORS = {  # of seven classes; the next ones have the same hues and other markers
     "light": ("#c94a00", "#0067a5", "#12805c", "#a06a00", "#4a4a4a", "#b0559a", "#2e8bc9"),
     "dark": ("#ff8a4c", "#4ea3e6", "#35c493", "#f0b429", "#e3e6ea", "#f08fcb", "#8fd3ff"),
 }
-PALETTE = {  # none of a geometry is that of a class
+PALETTE = {  # geometries and classes have different colours
     "light": {
-        "ink": "#1b1f24", "soft": "#6b7480", "paper": "#ffffff", "gold": "#c08a00",
-        "elliptic": "#b3003c", "flat": "#5b3fd0", "hyperbolic": "#4f7a00", "learned": "#7a3b12",
+        "ink": "#1b1f24",
+        "soft": "#6b7480",
+        "paper": "#ffffff",
+        "gold": "#c08a00",
+        "elliptic": "#b3003c",
+        "flat": "#5b3fd0",
+        "hyperbolic": "#4f7a00",
+        "learned": "#7a3b12",
     },
     "dark": {
-        "ink": "#e8eaed", "soft": "#98a2ad", "paper": "#15181c", "gold": "#ffe14d",
-        "elliptic": "#ff5c7a", "flat": "#a993ff", "hyperbolic": "#a8d63a", "learned": "#d2a27c",
+        "ink": "#e8eaed",
+        "soft": "#98a2ad",
+        "paper": "#15181c",
+        "gold": "#ffe14d",
+        "elliptic": "#ff5c7a",
+        "flat": "#a993ff",
+        "hyperbolic": "#a8d63a",
+        "learned": "#d2a27c",
     },
-}  # fmt: skip
+}
 for _name, _colors in COLORS.items():
     PALETTE[_name] |= {f"class{i}": color for i, color in enumerate(_colors)}
 LIGHT = PALETTE["light"]
 GEOMETRY_COLORS = {name: LIGHT[name] for name in ("elliptic", "hyperbolic", "flat")}
 GEOMETRY_COLORS |= {"mixed": LIGHT["learned"], "product": LIGHT["gold"]}
 
-N_HUES = len(COLORS["light"])
 STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
 PADDING = 0.04  # margin of a picture on each side, relative to its size
-CLIP_WIDTHS = 40.0  # coordinates end this many widths outside the picture
-IN_TEXT = LIGHT | {"ink": "currentColor"}  # of the text around the picture, light or dark
 BLUE = LIGHT["class1"]
-INKS = LIGHT | {"ink": "black"}
 REGION_TINT = 0.22  # how much of a class's colour its regions show
-DOMAIN_WIDTH, EDGE_WIDTH = 2.2, 0.8
-MOST_POINTS = 2000  # residuals that are drawn of more
+DOMAIN_WIDTH = 2.2  # of the conic, in points
+EDGE_WIDTH = 0.8  # of the edges of cells, in points
 NAMES = ("$x_1$", "$x_2$")
 
 
 def class_look(label: int) -> tuple[str, str, float]:
     """Return the colour and marker of a class, unique up to 56, and the opacity of its region."""
-    strength = STRENGTHS[label // N_HUES % len(STRENGTHS)]
-    return f"class{label % N_HUES}", list(MARKERS)[label % len(MARKERS)], strength
+    n_hues = len(COLORS["light"])
+    marker = list(MARKERS)[label % len(MARKERS)]
+    strength = STRENGTHS[label // n_hues % len(STRENGTHS)]
+    return f"class{label % n_hues}", marker, strength
 
 
 class Shape(NamedTuple):
-    """An "area", a "line", "marks" or "words" to draw; NaN in xy parts two paths."""
+    """An "area", a "line", "marks" or "words" to draw; NaN in xy separates two paths."""
 
     kind: str
     xy: Floats
@@ -100,16 +110,23 @@ class Shape(NamedTuple):
 
 
 def chain(paths: Iterable[Floats]) -> Floats:
-    """Return paths as one, parted by rows of NaN; without those that are empty."""
+    """Return paths as one, separated by rows of NaN, without the empty ones."""
     gap = np.full((1, 2), np.nan)
-    pieces = [piece for path in paths if len(path) for piece in (gap, path)]
+    pieces: list[Floats] = []
+    for path in paths:
+        if len(path):
+            pieces += [gap, path]
     return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
 def split_paths(xy: Floats) -> list[Floats]:
-    """Return the paths that rows of NaN part."""
-    found = np.split(xy, np.flatnonzero(np.isnan(xy[:, 0])))
-    return [whole for piece in found if len(whole := piece[~np.isnan(piece[:, 0])])]
+    """Return the paths that rows of NaN separate."""
+    paths = []
+    for piece in np.split(xy, np.flatnonzero(np.isnan(xy[:, 0]))):
+        path = piece[~np.isnan(piece[:, 0])]
+        if len(path):
+            paths.append(path)
+    return paths
 
 
 def picture(shapes: Iterable[Shape], bounds: Floats, size: float, title: str) -> str:
@@ -118,7 +135,9 @@ def picture(shapes: Iterable[Shape], bounds: Floats, size: float, title: str) ->
     window = bounds + np.array([[-room], [room]])
     extent = np.ptp(window, axis=0)
     width, height = np.maximum(size * extent / extent.max(), 1.0).tolist()
-    return document(width, height, title, elements(shapes, window, size, IN_TEXT))
+    # the ink is that of the text around the picture, light or dark
+    palette = LIGHT | {"ink": "currentColor"}
+    return document(width, height, title, elements(shapes, window, size, palette))
 
 
 def elements(shapes: Iterable[Shape], *frame: Any) -> str:
@@ -127,15 +146,18 @@ def elements(shapes: Iterable[Shape], *frame: Any) -> str:
 
 
 def _element(shape: Shape, window: Floats, size: float, palette: Mapping[str, str]) -> str:
-    scale, most = size / np.ptp(window, axis=0).max(), CLIP_WIDTHS * size
+    scale = size / np.ptp(window, axis=0).max()
+    most = 40.0 * size  # coordinates end 40 widths outside the picture
     xy = np.clip((shape.xy - [window[0, 0], window[1, 1]]) * [scale, -scale], -most, most)
-    color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
+    color = palette.get(shape.color, shape.color)
+    edge = palette.get(shape.edge, "none")
     paths = ["L".join(f"{x:.1f} {y:.1f}" for x, y in p.tolist()) for p in split_paths(xy)]
     if shape.kind == "area":
         d = "".join(f"M{path}Z" for path in paths)
         return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
     if shape.kind == "line":
-        d, dashes = "".join(f"M{path}" for path in paths), " ".join(map(str, shape.dash))
+        d = "".join(f"M{path}" for path in paths)
+        dashes = " ".join(map(str, shape.dash))
         dash = f' stroke-dasharray="{dashes}"' if dashes else ""
         return (
             f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
@@ -178,7 +200,7 @@ def new_axes(ax: Axes | None) -> Any:
 
 
 class PlaneDisplay:
-    """Base of the pictures in one axes of the plane: `plot` sets `ax_` and `figure_`."""
+    """Base of the pictures that are drawn in one axes: `plot` sets `ax_` and `figure_`."""
 
     ax_: Axes
     figure_: Any
@@ -186,14 +208,20 @@ class PlaneDisplay:
     def _finish(self, ax: Axes, domains: Any, *shown: Floats, **options: Any) -> Self:
         draw_domains(ax, domains)
         finish_axes(ax, np.concatenate(shown), **options)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
 
 
 def finish_axes(
-    ax: Axes, shown: Floats, names: Sequence[str] = NAMES, *, padding: float = PADDING,
-    title: str = "", legend: bool = False,
-) -> None:  # fmt: skip
+    ax: Axes,
+    shown: Floats,
+    names: Sequence[str] = NAMES,
+    *,
+    padding: float = PADDING,
+    title: str = "",
+    legend: bool = False,
+) -> None:
     # displays may share one axes: limits hold all that is shown, and texts that are set stay
     ax.update_datalim(shown)
     ax.margins(padding)
@@ -224,16 +252,17 @@ def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
 
 def draw_shape(ax: Axes, shape: Shape, **options: Any) -> Any:
     """Draw an area, a line or marks, sizes in points, with options of the artist; return it."""
-    color = INKS.get(shape.color, shape.color)
+    inks = LIGHT | {"ink": "black"}
+    color = inks.get(shape.color, shape.color)
     look: dict[str, Any] = {"alpha": None if shape.alpha == 1 else shape.alpha}
     if shape.kind == "marks":
         look |= {"linewidths": shape.edge_width, "zorder": 4}
-        look |= {"facecolors": color or "none", "edgecolors": INKS.get(shape.edge, shape.edge)}
+        look |= {"facecolors": color or "none", "edgecolors": inks.get(shape.edge, shape.edge)}
         if "color" in options:
             del look["facecolors"]
         corners = MARKERS[shape.marker]
         look |= {"marker": np.array([*corners, corners[0]]) * [1, -1]} | options
-        # Matplotlib makes the largest coordinate of each marker the same
+        # Matplotlib scales each marker to the same largest coordinate
         look["s"] = look.get("s", (2 * shape.size) ** 2) * np.abs(corners).max() ** 2
         return ax.scatter(*shape.xy.T, **look)
     collections = require("matplotlib.collections", "plot")
@@ -253,9 +282,12 @@ def draw_lines(ax: Axes, paths: Iterable[Floats], **options: Any) -> Any:
 
 
 def draw_points(
-    ax: Axes, points: Floats, labels: AnyArray | None = None, classes: AnyArray | None = None,
+    ax: Axes,
+    points: Floats,
+    labels: AnyArray | None = None,
+    classes: AnyArray | None = None,
     **options: Any,
-) -> None:  # fmt: skip
+) -> None:
     dots = Shape("marks", points, "black", 2.0, edge_width=0.5)
     if labels is None:
         draw_shape(ax, dots, **({"color": "black", "edgecolors": "white"} | options))
@@ -273,18 +305,25 @@ def class_tints(n: int) -> list[tuple[float, ...]]:
 
 def tint(color: str, strength: float) -> tuple[float, ...]:
     rgb = np.array(require("matplotlib.colors", "plot").to_rgb(color))
-    return tuple(1 - strength * (1 - rgb))  # opaque, so that neighbours do not add up
+    return tuple(1 - strength * (1 - rgb))  # opaque: regions that overlap do not get darker
 
 
 def residuals_figure(truth: Floats, predicted: Floats) -> Any:
     """Return a figure of true numbers and, below it, of residuals over the predicted numbers."""
     figure = require("matplotlib.figure", "plot").Figure(figsize=(5.6, 7.8), layout="constrained")
-    look: Any = {"scatter_kwargs": {"color": BLUE, "alpha": 0.6, "s": 14, "linewidths": 0}}
-    look |= {"line_kwargs": {"color": "0.4"}, "subsample": MOST_POINTS, "random_state": 0}
-    kinds = {"actual_vs_predicted": "true", "residual_vs_predicted": "true − predicted"}
+    kinds: Any = {"actual_vs_predicted": "true", "residual_vs_predicted": "true − predicted"}
     for ax, (kind, name) in zip(figure.subplots(2, 1), kinds.items(), strict=True):
-        PredictionErrorDisplay.from_predictions(truth, predicted, kind=kind, ax=ax, **look)
+        PredictionErrorDisplay.from_predictions(
+            truth,
+            predicted,
+            kind=kind,
+            ax=ax,
+            scatter_kwargs={"color": BLUE, "alpha": 0.6, "s": 14, "linewidths": 0},
+            line_kwargs={"color": "0.4"},
+            subsample=2000,
+            random_state=0,
+        )
         ax.set(xlabel="predicted", ylabel=name)
-        for axis in (ax.xaxis, ax.yaxis):  # scikit-learn's ticks are odd numbers
+        for axis in (ax.xaxis, ax.yaxis):  # scikit-learn's ticks are not round numbers
             axis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(5))
     return figure

@@ -62,31 +62,32 @@ class CurvedKNeighborsClassifier(LabelPredictor, NeighborPredictor):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that vote; equal rows in memory are one neighbour, which has the votes of all of
-        them. "auto" is the number with the least log loss on held-out rows where the geometry is
-        "auto", "product" or "mixed", and 15 otherwise.
+        Number of neighbours that vote; equal rows in memory are one neighbour, which has the votes
+        of all of them. "auto" is the number with the least log loss on held-out rows where the
+        geometry is "auto", "product" or "mixed", and 15 otherwise.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
-        Of the metric to learn, see :class:`CurvedLMNN`. "auto" learns the product, and keeps it
-        unless plain neighbours, in standardised or unscaled columns, do as well on held-out rows.
-        "mixed" chooses α on held-out rows.
+        Geometry of the metric to learn, see :class:`CurvedLMNN`. "auto" learns the product, and
+        keeps it unless plain neighbours, in standardised or unscaled columns, do as well on
+        held-out rows. "mixed" chooses α on held-out rows.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CayleyKleinLMNN("elliptic")``
-        for the paper's own method: cloned and fitted. One fitted before is used as it is inside
-        scikit-learn's ``FrozenEstimator``.
+        Estimator that learns the metric, such as ``CurvedLMNN(margin=0.1)``, or
+        ``CayleyKleinLMNN("elliptic")`` for the paper's own method; it is cloned and fitted. Wrap a
+        fitted one in scikit-learn's ``FrozenEstimator`` to use it as it is.
     metric : CurvedMetric, FormMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     weights : {"local", "linear", "uniform", "distance"} or callable, default="local"
-        What a vote counts. "linear": 1 - d_i/d_{k+1}. "local": the same of d_i/√s_i, where s_i is
+        Weight of a vote. "linear": 1 - d_i/d_{k+1}. "local": the same of d_i/√s_i, where s_i is
         the row's distance to its fifth nearest row, so that rows in dense regions do not outvote
         others; the k voters are chosen by it among the 2k + 1 nearest rows. "uniform": 1.
         "distance": 1/d_i. Or a function of the distances (m, k) that returns a weight for each.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class. "balanced" gives all classes the same weight.
+        Factor of the rows' weights for each class. "balanced" gives all classes the same total
+        weight.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share; all rows vote. "auto" takes at most 10,000
-        for a single geometry; for "auto" and "product" the sample doubles from 8,000 rows on until
-        held-out rows show no gain (``selection_.stages``). None takes all rows.
+        Number of rows to learn the metric from, or their share; all rows vote. "auto" takes at most
+        10,000 for a single geometry; for "auto" and "product" the sample doubles from 8,000 rows on
+        until held-out rows show no gain (``selection_.stages``). None takes all rows.
     algorithm : {"auto", "brute", "tree", "vantage"}, default="auto"
         How neighbours are searched: "auto" (probes the fitted rows), "brute", "tree" (k-d tree) or
         "vantage" (vantage point tree).
@@ -94,31 +95,36 @@ default="auto"
         Queries outside a hyperbolic domain: "extend" ranks the fitted rows for them, all infinitely
         far; "raise" is an error that names them.
     random_state : int, RandomState or None, default=None
-        Draws held-out rows, and what learning draws.
+        Seed of the held-out rows and of the learner.
     callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration of the fits that make the metric; a
-        true answer stops them, and leaves a usable metric.
+        Called with a :class:`Progress` after each iteration of learning the metric. If it returns
+        true, learning stops and keeps the metric found so far.
     verbose : bool, default=False
-        Write a line for each iteration to standard error.
+        Whether to write a line for each iteration to standard error.
     n_jobs : int, optional
         Number of threads of a search; the answer does not depend on it.
 
     Attributes
     ----------
-    classes_ : ndarray
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     class_prior_ : ndarray of shape (n_classes,)
         Shares of the classes in the fitted rows, to which probabilities are shrunk.
     metric_ : CurvedMetric, MixedMetric or ProductMetric
+        Metric of the encoded rows.
     n_neighbors_ : int
-        Neighbours that vote, or are averaged.
+        Number of neighbours that vote.
     learner_ : estimator or None
         The fitted learner; None with a ready-made metric.
     selection_ : Selection or None
-        What was tried on held-out rows, what was chosen and why; None with a learner or a metric of
-        one's own.
+        What was tried on held-out rows, what was chosen and why; None with a given learner or
+        metric.
     algorithm_used_ : str
+        Algorithm of the search: "brute", "tree" or "vantage".
     n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
+        Numbers of rows and columns of the fitted X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
@@ -197,7 +203,9 @@ default="auto"
         Parameters
         ----------
         X : array-like of shape (n, d)
+            Rows to add.
         y : array-like of shape (n,)
+            Class of each row.
         classes : array-like, optional
             All classes that later calls may have, at the first call; those of its y when None. At
             later calls the same, or None.
@@ -256,7 +264,7 @@ class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
     by softmax. Columns need no scaling.
 
     - "metric": ridge regression of class indicators in the kernel exp(-γ d), d the learned metric;
-    - "columns": the same in exp(-γ Σⱼ cⱼ|xⱼ - yⱼ|), columns weighted by how much they tell;
+    - "columns": the same in exp(-γ Σⱼ cⱼ|xⱼ - yⱼ|), columns weighted by how well they predict;
     - "ranks": the same of normal scores of the columns' ranks, which suits heavy tails;
     - "neighbors": log votes of the nearest rows in the metric;
     - "plain": log votes of the nearest rows in standardised columns.
@@ -267,12 +275,12 @@ class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
         Parts to add. How much each counts is learned on held-out rows.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
-        Of the metric to learn, see :class:`CurvedLMNN`. "auto" is the product. The α of "mixed" is
-        0.5.
+        Geometry of the metric to learn, see :class:`CurvedLMNN`. "auto" is the product. The α of
+        "mixed" is 0.5.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CayleyKleinLMNN("elliptic")``
-        for the paper's own method: cloned and fitted. One fitted before is used as it is inside
-        scikit-learn's ``FrozenEstimator``.
+        Estimator that learns the metric, such as ``CurvedLMNN(margin=0.1)``, or
+        ``CayleyKleinLMNN("elliptic")`` for the paper's own method; it is cloned and fitted. Wrap a
+        fitted one in scikit-learn's ``FrozenEstimator`` to use it as it is.
     metric : CurvedMetric, FormMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     columns : {"auto", "standardised", "ranks"}, default="auto"
@@ -280,34 +288,40 @@ default="auto"
         normal scores of their ranks, at most 3 either way, for all parts. "auto" adds the part
         "ranks" to "columns" if a column has a value more than five standard deviations from its
         mean, and takes ranks for all parts if this part alone is clearly better than "columns".
-    gamma, ridge : float, optional
-        γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
-        of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.
+    gamma : float, optional
+        Rate γ > 0 of both kernels, times the median distance between rows. By default, for each
+        kernel, the one from 0.1 to 3 that predicts left-out rows best.
+    ridge : float, optional
+        Ridge penalty λ > 0. By default, for each kernel, the one from 0.001 to 30 that predicts
+        left-out rows best.
     n_neighbors : int or "auto", default="auto"
-        Neighbours that vote, or are averaged. "auto" is the number with the least log loss (of
-        classes) or squared error (of numbers) on held-out rows.
+        Number of neighbours that vote. "auto" is the number with the least log loss on held-out
+        rows.
     n_landmarks : int or "auto", default="auto"
-        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
-        2,000, the fewer the more rows, so that a machine takes some seconds.
+        Number of rows at which kernels are evaluated. "auto" takes all up to 2,500 distinct rows,
+        and above that 500 to 2,000, fewer for more rows, so that fitting a machine takes some
+        seconds.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class. "balanced" gives all classes the same weight.
+        Factor of the rows' weights for each class. "balanced" gives all classes the same total
+        weight.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
-        from all up to 2,500 rows, beyond from a sample that grows while held-out rows gain. None
-        takes all rows.
+        Number of rows to learn the metric from, or their share; the machines use all rows. "auto"
+        takes all up to 2,500 rows, and above a sample that grows while held-out rows gain. None
+        takes all.
     random_state : int, RandomState or None, default=None
-        Draws held-out rows, landmarks, and what learning draws.
+        Seed of the held-out rows, the landmarks and the learner.
     callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration of the fits that make the metric; a
-        true answer stops them, and leaves a usable metric.
+        Called with a :class:`Progress` after each iteration of learning the metric. If it returns
+        true, learning stops and keeps the metric found so far.
     verbose : bool, default=False
-        Write a line for each iteration to standard error.
+        Whether to write a line for each iteration to standard error.
     n_jobs : int, optional
         Number of threads of a search; the answer does not depend on it.
 
     Attributes
     ----------
-    classes_ : ndarray
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     part_weights_, part_shares_ : dict of float
         The weight of each part that counts, and its share in the spread of the scores.
     metric_ : CurvedMetric, MixedMetric, ProductMetric or None
@@ -315,26 +329,29 @@ default="auto"
     learner_ : estimator or None
         The fitted learner; None with a ready-made metric.
     columns_ : {"standardised", "ranks"}
+        What the parts see.
     selection_ : Selection
-        How each part did alone, and all together, on held-out rows.
+        Held-out score of each part and of their sum.
     n_neighbors_ : dict of int
-        Neighbours that vote, or are averaged, by part.
+        Number of neighbours that vote, by part.
     log_marginal_likelihood_ : float
-        Of the class indicators, or the standardised targets, as Gaussian processes with the
-        covariance of the first kernel part, their variance the best; NaN with landmarks, or without
-        a kernel part.
+        Log marginal likelihood of the class indicators as Gaussian processes with the covariance of
+        the first kernel part and the variance that fits best; NaN with landmarks, or without a
+        kernel part.
     n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
+        Numbers of rows and columns of the fitted X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
     Notes
     -----
-    Up to 2,500 distinct rows, γ and λ are those with the least squared error of leaving one row
-    out, which has a closed form. The weights of the parts are those with the largest likelihood on
-    three folds, whose metric, column weights and machines are learned without the held-out rows;
-    as few rows say little, weights are drawn to 1.5 for machines and 0 for votes as by one row.
-    Beyond 2,500 rows, one part of at most 2,000 rows is held out.
+    Up to 2,500 distinct rows, γ and λ are those with the least squared error of leaving
+    one row out, which has a closed form. The weights of the parts are those with the largest
+    likelihood on three folds, whose metric, column weights and machines are learned without the
+    held-out rows; as few rows say little, weights are shrunk towards 1.5 for machines and 0 for
+    votes, with the force of one row. Beyond 2,500 rows, one part of at most 2,000 rows is held out.
 
     Probabilities are (n softmax + class shares) / (n + 1) with n rows, never 0 or 1. Equal rows are
     one place with the mean of their class indicators, and are held out together: a table given
@@ -408,7 +425,8 @@ default="auto"
         if not isinstance(given.X, RowBlocks):
             counts, counted = count_rows(given)
             n_rows = float(counts.weights.sum()) if counted else n_rows
-        mass = np.bincount(given.target, weights=given.weights, minlength=len(given.classes))
+        classes = cast(AnyArray, given.classes)
+        mass = np.bincount(given.target, weights=given.weights, minlength=len(classes))
         return Classes(mass / mass.sum(), n_rows)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -417,6 +435,7 @@ default="auto"
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (m, d)
+            Rows. Answers for a Dask collection are lazy.
         """
         rows = self._checked(X)
         total = self._sum.total(rows)
@@ -425,16 +444,17 @@ default="auto"
         return cast(Floats, total.map_blocks(self._sum.answer.says, dtype=np.float64))
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return log probabilities (m, n_classes) of rows X, or of two classes log odds (m,)."""
+        """Return log probabilities (m, n_classes) of rows X; log odds (m,) for two classes."""
         logs = self.predict_log_proba(X)
         return np.asarray(logs[:, 1] - logs[:, 0]) if len(self.classes_) == 2 else logs
 
     def explain(self, X: ArrayLike) -> Any:
-        """Say which rows and columns speak for and against the predicted class.
+        """Explain predictions by the rows and columns that count for and against the class.
 
         Parameters
         ----------
-        X : array-like of shape (d,) for one KernelExplanation, or (m, d) for a list of them
+        X : array-like of shape (d,) or (m, d)
+            One row gives a KernelExplanation, several give a list of them.
         """
 
         def explain(row: Floats) -> KernelExplanation:

@@ -121,7 +121,10 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return the accuracy, or R² of numbers; by neighbours with X None, of rows left out."""
+        """Return the accuracy of classes, or R² of numbers.
+
+        With neighbours X may be None: each fitted row is then left out of its own vote.
+        """
         predicted = in_memory(cast(Any, self).predict(X), "predictions")
         truth, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
         truth, weights = _estimators.check_truth(truth, predicted, weights)

@@ -17,7 +17,7 @@ ByColumn = Callable[[Floats], tuple[AnyArray, Floats]]
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why one row is predicted as it is, by the votes of its neighbours.
+    """Explanation of a prediction by the votes of its neighbours.
 
     Attributes
     ----------
@@ -32,6 +32,7 @@ class Explanation:
     labels : ndarray of shape (k,)
         Their classes or numbers; the mean number of equal rows, which vote as one.
     distances : ndarray of shape (k,)
+        Their distances from the row.
     votes : ndarray of shape (k,)
         Their shares of all votes, with sum 1.
     columns : ndarray of shape (k, d)
@@ -94,7 +95,7 @@ class Explanation:
 
 @dataclass(frozen=True, repr=False)
 class KernelExplanation:
-    """What speaks for and against a prediction.
+    """Explanation of a prediction by the rows, parts and columns that count for and against it.
 
     For a class, effects are in units of its score: log odds against the mean of the other classes.
     For a number they are in units of the target.

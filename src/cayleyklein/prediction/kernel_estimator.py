@@ -18,6 +18,7 @@ from cayleyklein._estimators import few_threads, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import Floats
 from cayleyklein._validation import refuse_huge
+from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import folds
 from cayleyklein.learning.descent import Progress
@@ -101,6 +102,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
+            Rows.
         y : array-like or Dask collection of shape (n,), of numbers also (n, n_targets)
             Labels of two classes or more for the classifier, numbers for the regressor.
         sample_weight : array-like or Dask array of shape (n,), optional
@@ -119,7 +121,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             some = cast(Floats, given.draw(distances.EXACT_PLACES, 1, rng).X)
         else:
             refuse_huge(given.X, "X")
-            some = given.X[Places.pooled(given.X, given.weights).rows]
+            some = given.X[Places.pooled(given.X, given.weights, ordered=True).rows]
             n_places = len(some)
             if n_places > folds.FOLDS_UP_TO:
                 some = some[euclidean.even_rows(n_places, distances.EXACT_PLACES)]
@@ -199,7 +201,9 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d)
-        n_neighbors : int, optional; those that vote by default
+            Rows to search the neighbours of.
+        n_neighbors : int, optional
+            Number of neighbours; by default as many as vote.
         """
         rows = self._checked(X)
         votes = self._sum.parts.get("neighbors")
@@ -210,14 +214,14 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         return votes.neighbors_of(self._sum.seen(rows), k)
 
     def feature_weights(self) -> Floats:
-        """Return the share of each column in what the model says; their sum is 1.
+        """Return the share of each column in the predictions; their sum is 1.
 
-        It is the mean squared change of the scores where the column of a fitted row has the value
-        of another one: 0 for a column that the model does not look at.
+        A share is proportional to the mean squared change of the scores when the column of a fitted
+        row takes the value of another row: 0 for a column that the model does not use.
         """
         check_is_fitted(self, "part_weights_")
         shares = shares_of_columns(self._sum, self._weighing, self._by_column)
-        return self._column_shares(shares)
+        return entrance.column_shares(self, shares)
 
 
 def with_modelled_targets(given: GivenRows, answer: AnyAnswer) -> GivenRows:

@@ -55,26 +55,28 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that are averaged; equal rows in memory are one neighbour with their mean target
-        and the weight of all of them. "auto" is the number with the least squared error on held-out
-        rows, or of leaving one row out with a single geometry; 9 with a metric or a frozen learner.
+        Number of neighbours that are averaged; equal rows in memory are one neighbour with their
+        mean target and the weight of all of them. "auto" is the number with the least squared error
+        on held-out rows, or of leaving one row out with a single geometry; 9 with a metric or a
+        frozen learner.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
-        Of the metric to learn, see :class:`CurvedMLKR`. "auto" learns the product, and keeps it
-        unless plain neighbours, in standardised or unscaled columns, do as well on held-out rows.
+        Geometry of the metric to learn, see :class:`CurvedMLKR`. "auto" learns the product, and
+        keeps it unless plain neighbours, in standardised or unscaled columns, do as well on
+        held-out rows.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CurvedMLKR(n_components=2)``
-        from numbers: cloned and fitted. One fitted before is used as it is inside scikit-learn's
-        ``FrozenEstimator``.
+        Estimator that learns the metric, such as ``CurvedLMNN(margin=0.1)``, or
+        ``CurvedMLKR(n_components=2)`` from numbers; it is cloned and fitted. Wrap a fitted one in
+        scikit-learn's ``FrozenEstimator`` to use it as it is.
     metric : CurvedMetric, FormMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     weights : {"linear", "uniform", "distance"} or callable, default="linear"
-        What each neighbour counts in the mean: 1 - d_i/d_{k+1}, 1, 1/d_i, or what a function makes
-        of the distances (m, k). All neighbours of a query outside a hyperbolic domain are
-        infinitely far, and count the same.
+        Weight of each neighbour in the mean: 1 - d_i/d_{k+1} ("linear"), 1 ("uniform"), 1/d_i
+        ("distance"), or a function of the distances (m, k) that returns a weight for each. All
+        neighbours of a query outside a hyperbolic domain are infinitely far, and count the same.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share; all rows vote. "auto" takes at most 10,000
-        for a single geometry; for "auto" and "product" the sample doubles from 8,000 rows on until
-        held-out rows show no gain (``selection_.stages``). None takes all rows.
+        Number of rows to learn the metric from, or their share; all rows vote. "auto" takes at most
+        10,000 for a single geometry; for "auto" and "product" the sample doubles from 8,000 rows on
+        until held-out rows show no gain (``selection_.stages``). None takes all rows.
     algorithm : {"auto", "brute", "tree", "vantage"}, default="auto"
         How neighbours are searched: "auto" (probes the fitted rows), "brute", "tree" (k-d tree) or
         "vantage" (vantage point tree).
@@ -82,28 +84,32 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         Queries outside a hyperbolic domain: "extend" ranks the fitted rows for them, all infinitely
         far; "raise" is an error that names them.
     random_state : int, RandomState or None, default=None
-        Draws held-out rows, and what learning draws.
+        Seed of the held-out rows and of the learner.
     callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration of the fits that make the metric; a
-        true answer stops them, and leaves a usable metric.
+        Called with a :class:`Progress` after each iteration of learning the metric. If it returns
+        true, learning stops and keeps the metric found so far.
     verbose : bool, default=False
-        Write a line for each iteration to standard error.
+        Whether to write a line for each iteration to standard error.
     n_jobs : int, optional
         Number of threads of a search; the answer does not depend on it.
 
     Attributes
     ----------
     metric_ : CurvedMetric, MixedMetric or ProductMetric
+        Metric of the encoded rows.
     n_neighbors_ : int
-        Neighbours that vote, or are averaged.
+        Number of neighbours that are averaged.
     learner_ : estimator or None
         The fitted learner; None with a ready-made metric.
     selection_ : Selection or None
-        What was tried on held-out rows, what was chosen and why; None with a learner or a metric of
-        one's own.
+        What was tried on held-out rows, what was chosen and why; None with a given learner or
+        metric.
     algorithm_used_ : str
+        Algorithm of the search: "brute", "tree" or "vantage".
     n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
+        Numbers of rows and columns of the fitted X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
@@ -168,8 +174,11 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         Parameters
         ----------
         X : array-like of shape (n, d)
+            Rows to add.
         y : array-like of shape (n,) or (n, n_targets)
+            Targets of the rows.
         sample_weight : array-like of shape (n,), optional
+            Weights of the rows in the mean.
 
         Examples
         --------
@@ -205,7 +214,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
 
     - "metric": ridge regression in the kernel exp(-γ d), d the learned metric: the mean of a
       Gaussian process with the exponential covariance of a curved space;
-    - "columns": the same in exp(-γ Σⱼ cⱼ|xⱼ - yⱼ|), columns weighted by how much they tell;
+    - "columns": the same in exp(-γ Σⱼ cⱼ|xⱼ - yⱼ|), columns weighted by how well they predict;
     - "ranks": the same of normal scores of the columns' ranks, which suits heavy tails;
     - "neighbors": the mean of the nearest rows in the metric;
     - "plain": the mean of the nearest rows in standardised columns.
@@ -215,11 +224,11 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     parts : str or sequence of str, default=("metric", "columns", "neighbors", "plain")
         Parts to add. How much each counts is learned on held-out rows.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
-        Of the metric to learn, see :class:`CurvedMLKR`. "auto" is the product.
+        Geometry of the metric to learn, see :class:`CurvedMLKR`. "auto" is the product.
     learner : estimator, optional
-        Learns the metric, such as ``CurvedLMNN(margin=0.1)``, or ``CurvedMLKR(n_components=2)``
-        from numbers: cloned and fitted. One fitted before is used as it is inside scikit-learn's
-        ``FrozenEstimator``.
+        Estimator that learns the metric, such as ``CurvedLMNN(margin=0.1)``, or
+        ``CurvedMLKR(n_components=2)`` from numbers; it is cloned and fitted. Wrap a fitted one in
+        scikit-learn's ``FrozenEstimator`` to use it as it is.
     metric : CurvedMetric, FormMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
     columns : {"auto", "standardised", "ranks"}, default="auto"
@@ -228,29 +237,34 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         "ranks" to "columns" if a column has a value more than five standard deviations from its
         mean, and takes ranks for all parts if this part alone is clearly better than "columns".
     target_scale : {"auto", "as given", "logarithm", "normal scores"}, default="auto"
-        On which scale numbers are modelled; what is predicted is carried back. Where targets are
-        skewed, "auto" takes the one with the least squared error on rows left out, in the unit of
-        the targets, if it also lowers absolute errors.
-    gamma, ridge : float, optional
-        γ > 0 of both kernels, times the median distance between rows, and λ > 0. When None, those
-        of 0.1 to 3 and of 0.001 to 30 that predict rows left out best, for each kernel.
+        Scale on which numbers are modelled; predictions are carried back. "auto" is "as given"
+        unless targets are skewed and another scale surely has smaller absolute errors on rows left
+        out, in the unit of the targets. On another scale predictions are nearer to medians than to
+        means.
+    gamma : float, optional
+        Rate γ > 0 of both kernels, times the median distance between rows. By default, for each
+        kernel, the one from 0.1 to 3 that predicts left-out rows best.
+    ridge : float, optional
+        Ridge penalty λ > 0. By default, for each kernel, the one from 0.001 to 30 that predicts
+        left-out rows best.
     n_neighbors : int or "auto", default="auto"
-        Neighbours that vote, or are averaged. "auto" is the number with the least log loss (of
-        classes) or squared error (of numbers) on held-out rows.
+        Number of neighbours that are averaged. "auto" is the number with the least squared error on
+        held-out rows.
     n_landmarks : int or "auto", default="auto"
-        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
-        2,000, the fewer the more rows, so that a machine takes some seconds.
+        Number of rows at which kernels are evaluated. "auto" takes all up to 2,500 distinct rows,
+        and above that 500 to 2,000, fewer for more rows, so that fitting a machine takes some
+        seconds.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
-        from all up to 2,500 rows, beyond from a sample that grows while held-out rows gain. None
-        takes all rows.
+        Number of rows to learn the metric from, or their share; the machines use all rows. "auto"
+        takes all up to 2,500 rows, and above a sample that grows while held-out rows gain. None
+        takes all.
     random_state : int, RandomState or None, default=None
-        Draws held-out rows, landmarks, and what learning draws.
+        Seed of the held-out rows, the landmarks and the learner.
     callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration of the fits that make the metric; a
-        true answer stops them, and leaves a usable metric.
+        Called with a :class:`Progress` after each iteration of learning the metric. If it returns
+        true, learning stops and keeps the metric found so far.
     verbose : bool, default=False
-        Write a line for each iteration to standard error.
+        Whether to write a line for each iteration to standard error.
     n_jobs : int, optional
         Number of threads of a search; the answer does not depend on it.
 
@@ -263,18 +277,21 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     learner_ : estimator or None
         The fitted learner; None with a ready-made metric.
     columns_ : {"standardised", "ranks"}
-    target_scale_ : str, or list of str where there are several targets
-        The scale on which the numbers are modelled.
+        What the parts see.
+    target_scale_ : str
+        Scale on which the numbers are modelled; a list if there are several targets.
     selection_ : Selection
-        How each part did alone, and all together, on held-out rows.
+        Held-out score of each part and of their sum.
     n_neighbors_ : dict of int
-        Neighbours that vote, or are averaged, by part.
+        Number of neighbours that are averaged, by part.
     log_marginal_likelihood_ : float
-        Of the class indicators, or the standardised targets, as Gaussian processes with the
-        covariance of the first kernel part, their variance the best; NaN with landmarks, or without
-        a kernel part.
+        Log marginal likelihood of the standardised targets as Gaussian processes with the
+        covariance of the first kernel part and the variance that fits best; NaN with landmarks, or
+        without a kernel part.
     n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,), where the columns of X have names
+        Numbers of rows and columns of the fitted X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
 
@@ -285,7 +302,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     :meth:`predict_interval` takes quantiles of these errors instead of those of a normal
     distribution. Without held-out rows (fewer than three), the factor is the standard deviation of
     the targets. Intervals are carried back from the scale of the targets, so they need not be
-    symmetric; no prediction is below 0, or above 1, where no fitted target is beyond. For γ, λ, folds and many rows see :class:`CurvedKernelClassifier`.
+    symmetric. No prediction is below 0, or above 1, where no fitted target is. For γ, λ, folds and
+    many rows see :class:`CurvedKernelClassifier`.
 
     Examples
     --------
@@ -374,8 +392,10 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (m, d)
+            Rows. Answers for a Dask collection are lazy.
         return_std : bool, default=False
-            Also return the standard deviation of a new target at each row; rows in memory only.
+            Whether to return the standard deviation of a new target at each row too; for rows in
+            memory only.
         """
         rows = self._checked(X)
         total = self._sum.total(rows)
@@ -387,7 +407,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         return found, self._shaped(deviations)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the ends, low and high, of intervals that hold a new target with a probability.
+        """Return the lower and upper ends of prediction intervals for new targets.
 
         The prediction, plus and minus the standard deviation at the row times the quantile of what
         this ratio was on held-out rows.
@@ -395,8 +415,9 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d)
+            Rows.
         level : float, default=0.95
-            The probability, between 0 and 1.
+            Probability that an interval holds the target, between 0 and 1.
 
         Examples
         --------
@@ -419,17 +440,18 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         return self._shaped(low), self._shaped(high)
 
     def _spreads(self, rows: Any) -> Floats:
-        """Return standard deviations (m, 1) of sums of scores, in units of those of held-out rows."""
+        """Return standard deviations (m, 1) of sums, in units of those of held-out rows."""
         spreads = self._sum.spreads(rows) if self._judged else np.ones(len(rows))
         return np.asarray(spreads[:, None])
 
     def explain(self, X: ArrayLike, target: int = 0) -> Any:
-        """Say which rows and columns raise and lower the prediction.
+        """Explain predictions by the rows and columns that raise and lower them.
 
         Parameters
         ----------
-        X : array-like of shape (d,) for one KernelExplanation, or (m, d) for a list of them
-            Effects are differences to the mean of the targets.
+        X : array-like of shape (d,) or (m, d)
+            One row gives a KernelExplanation, several give a list of them. Effects are differences
+            from the mean of the targets.
         target : int, default=0
             Which target to explain, where there are several.
         """

@@ -36,6 +36,8 @@ from cayleyklein.parts.votes import (
     nearest_of,
 )
 
+LEFT_OUT_ROWS = 2000  # rows, each left out in turn, that choose the number of neighbours
+
 
 @dataclass(frozen=True)
 class ClassTrials(Trials):
@@ -141,7 +143,7 @@ def class_shares(
     prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
     answers = []
     for number in numbers:
-        k = max(1, min(number, found.rows.shape[1] - 1))
+        k = max(1, min(number, len(votes.places.rows) - 1))
         near = nearest_of(found, candidates_of(weights, k))
         answers.append(votes.answers(near, k, prior=prior))
     return np.array(answers)
@@ -160,7 +162,7 @@ def best_left_out(rows: TrainingRows, found: Parameters) -> int:
     """Return the number of neighbours that predicts rows best, each left out in turn."""
     factor, center, K = found
     index = SearchIndex(rows.X, CurvedMetric(factor=factor, center=center, curvature=K))
-    some = even_rows(len(rows), 2000)
+    some = rows.order[even_rows(len(rows), LEFT_OUT_ROWS)]
     nearest = index.nearest(rows.X[some], max(NEIGHBORS) + 2, None)
     left_out = LeftOut(some, some, np.ones(len(some), dtype=bool))
     nearest = left_out.drop_from(nearest, nearest.rows.shape[1] - 1)

@@ -93,10 +93,12 @@ def scales_of(kind: str, given: GivenRows, rng: np.random.Generator) -> tuple[Nu
     for target, y in enumerate(Y.T):
         name = kind
         if kind == LOGARITHM and not (y.min() >= 0 and y.max() > 0):
-            negative = np.flatnonzero(given.target.reshape(len(given.target), -1)[:, target] < 0)
+            below = given.target.reshape(len(given.target), -1)[:, target] < 0
+            found = f"{y.min():g}" if below.any() else "only 0"
+            where = f" (rows {list_indices(np.flatnonzero(below))})" if below.any() else ""
             raise InvalidInputError(
                 'target_scale="logarithm" needs targets of at least 0, and one above; '
-                f"found {y.min():g}, {list_indices(negative, 'row')}."
+                f"got {found}{where}."
             )
         if kind == "auto":
             name = AS_GIVEN
@@ -119,23 +121,35 @@ def kinds_to_try(y: Floats, weights: Floats) -> list[str]:
 
 
 def best_kind(sample: GivenRows, target: int, kinds: list[str]) -> str:
-    """Return the scale with the least absolute error of rows left out, in the unit of the target.
+    """Return the scale with the least absolute errors of rows left out, in the unit of the target.
 
-    Another scale than the one given must gain more than a standard error, and not lose more than
-    one in squared errors. Of skewed numbers these are errors of a few rows: alone they cannot say.
+    Another scale than the one given must be surely better, by more than two standard errors, in two
+    ways: in absolute errors, of which one row counts at most as five typical ones, and in relative
+    gains, for which all rows count alike. Squared errors of skewed numbers are those of a few rows:
+    they say nothing surely.
     """
     y = sample.target.reshape(len(sample.target), -1)[:, target]
     usual, share = left_out_errors(sample, y, AS_GIVEN)
+    usual = np.abs(usual)
+    most = 5 * np.median(usual)
     best = AS_GIVEN
-    least = share @ np.abs(usual)
+    largest = 2.0
     for kind in kinds:
-        errors, _ = left_out_errors(sample, y, kind)
-        absolute, uncertain = gain_of(np.abs(usual), np.abs(errors), share)
-        squared, doubt = gain_of(usual**2, errors**2, share)
-        if absolute > uncertain and squared > -doubt and share @ np.abs(errors) < least:
-            least = share @ np.abs(errors)
+        errors = np.abs(left_out_errors(sample, y, kind)[0])
+        gains = usual - errors
+        both = usual + errors
+        relative = np.divide(gains, both, out=np.zeros_like(gains), where=both > 0)
+        surety = in_standard_errors(np.clip(gains, -most, most), share)
+        if surety > largest and in_standard_errors(relative, share) > 2.0:
+            largest = surety
             best = kind
     return best
+
+
+def in_standard_errors(gains: Floats, share: Floats) -> float:
+    """Return the weighted mean of gains in units of its standard error."""
+    mean, error = gain_of(gains, np.zeros_like(gains), share)
+    return mean / error if error > 0 else 0.0
 
 
 def left_out_errors(sample: GivenRows, y: Floats, kind: str) -> tuple[Floats, Floats]:

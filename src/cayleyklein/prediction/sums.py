@@ -13,10 +13,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.learning import folds, samples
 from cayleyklein.learning.choice import MetricRequest, Obtained, Trials, obtain_metric
-from cayleyklein.learning.rows import GivenRows, draw_by_class
+from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.learning.selection import Selection, Trial
 from cayleyklein.parts.base import (
     FitRows,
@@ -29,7 +30,7 @@ from cayleyklein.parts.base import (
 from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
 from cayleyklein.parts.kernel import KernelMachine, KernelPart
 from cayleyklein.parts.landmarks import ManyRows, fit_by_landmarks
-from cayleyklein.parts.places import count_rows, places_and_pairs, pool_rows
+from cayleyklein.parts.places import count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
 
 
@@ -346,26 +347,24 @@ def weighed(
 def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     """Fit the parts to many rows, in memory or on a cluster, and weigh them by held-out ones.
 
-    A sample says whether all parts are fitted to ranks of columns.
+    A sample says whether all parts are fitted to ranks of columns. Rows in memory are drawn as
+    places with their targets.
     """
     rng = np.random.default_rng(request.seed)
     given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
+    pairs, first, counted = given, np.arange(len(given.target)), False
+    if not isinstance(given.X, RowBlocks):
+        pairs, first, counted = pool_pairs(given)
     if request.rank_part is not None:
-        ranked = ranks_win_on(request, given.draw(EXACT_PLACES, 1, rng))
+        ranked = ranks_win_on(request, pairs.draw(EXACT_PLACES, 1, rng))
         request = replace(request, rank_part=None, ranked=ranked)
     parts, answer = request.parts, request.answer
     ranks = None
     if request.ranked:
-        some = given.draw(10_000, 1, rng)
+        some = pairs.draw(10_000, 1, rng)
         ranks = NormalScores.of(cast(Floats, some.X), some.weights)
-        given = mapped_rows(ranks.transform, given)
-    kept = np.flatnonzero(given.weights > 0)
-    size = min(folds.MOST_HELD_OUT, int(folds.HELD_OUT_SHARE * len(kept)))
-    held = kept[draw_by_class(given.labels[kept], size, 0, rng)]
-    weights = given.weights.copy()
-    weights[held] = 0.0
-    rest = replace(given, weights=weights)
-    held_out = given.take(held)
+        given, pairs = (mapped_rows(ranks.transform, each) for each in (given, pairs))
+    rest, held_out = folds.hold_out_once(pairs, counted, rng)
     obtained = learn_metric(parts, request.metric, rest, request.trials)
     pool = rest.draw(50_000, 1, rng)  # in which held-out rows have neighbours
     sample = pool.draw(EXACT_PLACES, 1, rng)
@@ -377,12 +376,13 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     for part in parts:
         if isinstance(part, KernelPart):
             fitted, scores = fit_by_landmarks(part, rows, obtained.metric, request.n_landmarks, rng)
-            machines[part.name] = fitted
+            machines[part.name] = replace(fitted, numbers=first[fitted.numbers])
             said[part.name] = {fitted.settings: scores}
         else:
             said[part.name] = part.fit(FitRows(pool, answer), obtained.metric).trials(X)
     spreads = spreads_to_judge(answer, machines, X)
-    found = judged(answer, said, held_out.target, held_out.weights, float(len(held)), spreads)
+    n_rows = held_out.weights.sum() if counted else len(distinct_rows(X)[0])
+    found = judged(answer, said, held_out.target, held_out.weights, float(n_rows), spreads)
     whole = FitRows(given, answer)
     fitted_parts = {
         part.name: machines.get(part.name) or part.fit(whole, obtained.metric) for part in parts

@@ -47,18 +47,24 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     metric_ : CurvedMetric
+        Metric of the rows.
     coef_ : ndarray of shape (n_planes, d)
         Normals of the hyperplanes ⟨coef, x⟩ + intercept = 0, one for each pair of classes, in the
         order (0, 1), (0, 2), …, (1, 2), …; positive on the side of the second. ``metric_.angle``
         and :mod:`cayleyklein.plotting` take ``Hyperplane(coef_[0], intercept_[0])``.
     intercept_ : ndarray of shape (n_planes,)
+        Intercepts of the hyperplanes.
     margin_ : ndarray of shape (n_planes,)
         Distance from each hyperplane to the rows with f = ±1: inf where no point is that far away,
         NaN where one class for all rows is better than every hyperplane of a hyperbolic space.
-    n_iter_ : int, largest number of Newton steps over the hyperplanes
+    n_iter_ : int
+        Largest number of Newton steps over the hyperplanes.
     n_features_in_ : int
-    feature_names_in_ : ndarray
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Notes
     -----
@@ -87,9 +93,12 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self, metric: CurvedMetric | None = None, *, C: float = 1.0,
+        self,
+        metric: CurvedMetric | None = None,
+        *,
+        C: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.metric = metric
         self.C = C
         self.class_weight = class_weight
@@ -102,14 +111,18 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), rows in the domain of the metric
-        y : array-like of shape (n,), labels of two classes or more
+        X : array-like of shape (n, d)
+            Rows in the domain of the metric.
+        y : array-like of shape (n,)
+            Labels of two classes or more.
         sample_weight : array-like of shape (n,), optional
             Factors of C by row, as in :class:`sklearn.svm.SVC`: a weight of 2 is two rows, 0 leaves
             a row out, and a common factor of all weights is a factor of C.
         """
         given = self._read(X, y, sample_weight)
-        rows, labels, classes = cast(Floats, given.X), given.target, cast(AnyArray, given.classes)
+        rows = cast(Floats, given.X)
+        labels = given.target
+        classes = cast(AnyArray, given.classes)
         if self.metric is None:
             refuse_huge(rows, "X")
             center = np.average(rows, axis=0, weights=given.weights)
@@ -118,7 +131,8 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
             metric = cast(CurvedMetric, as_metric(self.metric, rows.shape[1]))
         K = metric.curvature
         penalties = self._penalties(given, K)
-        lifted, found = lifts.lift(*metric.inside(rows, "X")), []
+        lifted = lifts.lift(*metric.inside(rows, "X"))
+        found = []
         for first, second in combinations(range(len(classes)), 2):
             some = (labels == first) | (labels == second)
             signs = np.where(labels[some] == second, 1.0, -1.0)
@@ -126,7 +140,9 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         normals, steps, converged = zip(*found, strict=True)
         if not all(converged):
             warn_caller("Newton's method did not converge; lower C.", ConvergenceWarning)
-        self.metric_, self.classes_, self.n_iter_ = metric, classes, max(steps)
+        self.metric_ = metric
+        self.classes_ = classes
+        self.n_iter_ = max(steps)
         self._normals = np.array(normals)
         w, b = self._normals[:, :-1], self._normals[:, -1]
         self.coef_ = w @ metric.factor

@@ -1,4 +1,4 @@
-"""Tables as people have them: reading and encoding them, predicting from them, model files."""
+"""Messy tables: read and encode them, predict from them, and save models."""
 
 from cayleyklein.columns.column import Column
 from cayleyklein.columns.encoder import TableEncoder

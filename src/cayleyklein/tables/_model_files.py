@@ -1,4 +1,4 @@
-"""Model files that are safe to open whoever wrote them.
+"""Model files that are safe to open, whoever wrote them.
 
 A file is a skops archive, a zip of JSON and npy without pickle, and a note of its version. Nothing
 in it may have a type that is not listed below (skops' own list is wider), and no member may be
@@ -17,30 +17,19 @@ import numpy as np
 
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
+from cayleyklein.columns import entrance
 from cayleyklein.columns.cells import CellFormat
 from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
-from cayleyklein.prediction.state import kernel_state, restore_kernel
+from cayleyklein.prediction.state import fitted_rows, kernel_state, restore_kernel
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 8  # raised whenever another cayleyklein could not read, or would misread, a file
-NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
-TRUSTED = {  # the objects that a file may hold: what an encoder of tables is made of
-    "cayleyklein.columns.cells.CellFormat",
-    "cayleyklein.columns.column.Column",
-    "cayleyklein.columns.encoder.TableEncoder",
-    "cayleyklein.columns.gaps.Gaps",
-    "sklearn.decomposition._truncated_svd.TruncatedSVD",
-    "sklearn.feature_extraction.text.TfidfTransformer",
-    "sklearn.feature_extraction.text.TfidfVectorizer",
-    "sklearn.pipeline.Pipeline",
-    "skrub._string_encoder.StringEncoder",
-    "skrub._to_str.ToStr",
-}
-ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that each may make
+FORMAT_VERSION = 8  # raise it when other versions could not read a file, or would misread it
+NOTE = "cayleyklein.json"  # the member that marks an archive as a model, with its version
+ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops archive may make
     "JsonNode": {"builtins.str"},
     "DictNode": {"builtins.dict"},
     "ListNode": {"builtins.list"},
@@ -48,12 +37,21 @@ ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that
     "NdArrayNode": {"numpy.ndarray", "numpy.float64", "numpy.float32", "numpy.int64"},
     "TypeNode": {"builtins.str", "numpy.float64"},
     "DTypeNode": {"numpy.dtype"},
-    "ObjectNode": TRUSTED,
+    "ObjectNode": {  # what an encoder of tables is made of
+        "cayleyklein.columns.cells.CellFormat",
+        "cayleyklein.columns.column.Column",
+        "cayleyklein.columns.encoder.TableEncoder",
+        "cayleyklein.columns.gaps.Gaps",
+        "sklearn.decomposition._truncated_svd.TruncatedSVD",
+        "sklearn.feature_extraction.text.TfidfTransformer",
+        "sklearn.feature_extraction.text.TfidfVectorizer",
+        "sklearn.pipeline.Pipeline",
+        "skrub._string_encoder.StringEncoder",
+        "skrub._to_str.ToStr",
+    },
 }
-NOT_SAVED = ("callback", "n_jobs")  # parameters; threads belong to the machine
 TableModel = TableClassifier | TableRegressor
-MODELS: dict[str, type[TableModel]] = {"class": TableClassifier, "number": TableRegressor}
-METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
+METRICS: dict[str, tuple[Any, str]] = {  # and the attribute that has a number for each part
     "CurvedMetric": (CurvedMetric, ""),
     "FormMetric": (FormMetric, ""),
     "MixedMetric": (MixedMetric, "weights"),
@@ -68,6 +66,7 @@ def save_model(model: Any, path: str | Path) -> None:
     Parameters
     ----------
     model : TableClassifier or TableRegressor
+        Fitted model.
     path : str or Path
         By convention it ends in ``.ckm``. A file of that name is replaced.
 
@@ -89,7 +88,8 @@ def save_model(model: Any, path: str | Path) -> None:
         raise InvalidInputError(f"{said}; expected a TableClassifier or a TableRegressor.")
     if not hasattr(model, "estimator_"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
-    state, note = state_of(model), {"version": FORMAT_VERSION, "cayleyklein": __version__}
+    state = state_of(model)
+    note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
     with writing(path) as temporary:
         with temporary.open("wb") as file:
             skops.dump(state, file)
@@ -103,7 +103,8 @@ def load_model(path: str | Path) -> TableModel:
     Parameters
     ----------
     path : str or Path
-        Not a model, damaged, of another version or with a type that is not trusted: an error.
+        File to read. A file that is no model, is damaged, is of another version or holds a type
+        that is not trusted raises an error.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def load_model(path: str | Path) -> TableModel:
 
 
 def check_contents(archive: bytes, path: Path) -> None:
-    """Raise for damage, another version or a type that is not allowed, before loading anything."""
+    """Refuse a damaged file, another version and types not allowed, before loading anything."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as file:
             members = file.infolist()
@@ -142,9 +143,11 @@ def check_contents(archive: bytes, path: Path) -> None:
             if type(version) is not int or version < 1:
                 raise ValueError(f"its version is {version!r}")
             if version != FORMAT_VERSION:
-                age, remedy = "older", "fit the model again"
+                age = "older"
+                remedy = "fit the model again"
                 if version > FORMAT_VERSION:
-                    age, remedy = "newer", "update cayleyklein"
+                    age = "newer"
+                    remedy = "update cayleyklein"
                 reads = f"{FORMAT_VERSION}, which cayleyklein {__version__} reads"
                 said = f"{path} has format version {version}, {age} than {reads}"
                 raise InvalidInputError(f"{said}; {remedy}.")
@@ -170,7 +173,8 @@ def check_contents(archive: bytes, path: Path) -> None:
 
 
 def parameters_of(model: Any) -> State:
-    values = {name: v for name, v in model.get_params(deep=False).items() if name not in NOT_SAVED}
+    values: State = model.get_params(deep=False)
+    del values["callback"], values["n_jobs"]  # threads belong to the machine
     for name, value in values.items():
         values[name] = value.item() if isinstance(value, np.generic) else value
         try:
@@ -198,13 +202,14 @@ def metric_state(metric: Any) -> State:
 
 
 def metric_part(factor: Any, center: Any, curvature: float) -> CurvedMetric | FormMetric:
-    """Return a metric from its arrays: the factor of a FormMetric has a column more."""
+    """Return a metric from its arrays: the factor of a FormMetric has one column more."""
     kind = FormMetric if np.shape(factor)[-1] == len(center) + 1 else CurvedMetric
     return kind(factor=factor, center=center, curvature=curvature)
 
 
 def state_of(model: TableModel) -> State:
-    given, is_class = model.estimator_._given, model.task == "class"
+    given = fitted_rows(model.estimator_)
+    is_class = model.task == "class"
     is_kernel = model.is_kernel
     return {
         "task": model.task,
@@ -226,10 +231,14 @@ def state_of(model: TableModel) -> State:
 
 
 def model_of(state: State) -> TableModel:
-    given, learned = state["parameters"], state["metric"]
-    model = MODELS[state["task"]]()
+    given = state["parameters"]
+    learned = state["metric"]
+    kinds: dict[str, type[TableModel]] = {"class": TableClassifier, "number": TableRegressor}
+    model = kinds[state["task"]]()
     model.set_params(**{name: given[name] for name in parameters_of(model)})
-    encoder, numbers, targets = state["encoder"], state["row_numbers"], state["targets"]
+    encoder = state["encoder"]
+    numbers = state["row_numbers"]
+    targets = state["targets"]
     columns = zip(learned["factors"], learned["centers"], learned["curvatures"], strict=True)
     parts = [metric_part(L, center, K) for L, center, K in columns]
     kind, several = METRICS[learned["kind"]]
@@ -239,26 +248,30 @@ def model_of(state: State) -> TableModel:
     if state["task"] == "class":
         targets = np.asarray(state["classes"])[targets]
     if state["kernel"] is None:
-        votes = {"n_neighbors": state["n_neighbors"], "geometry": "auto", "metric": metric}
-        estimator = model._estimator(model="neighbors", **votes).fit(
-            state["rows"], targets, state["weights"]
-        )
+        k = state["n_neighbors"]
+        voters = model._estimator(model="neighbors", n_neighbors=k, geometry="auto", metric=metric)
+        estimator = voters.fit(state["rows"], targets, state["weights"])
     else:
         estimator = model._estimator(model="kernel")
-        given, numeric = (state["rows"], targets, state["weights"]), state["task"] == "number"
-        rows = GivenRows.read(estimator, *given, numeric=numeric)
+        numeric = state["task"] == "number"
+        rows = GivenRows.read(estimator, state["rows"], targets, state["weights"], numeric=numeric)
         rows = replace(rows, searched=state["searched"])
         restore_kernel(estimator, state["kernel"], rows, metric)
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")
     blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
-    if not encoder._encoded(blank).shape[1] == encoder.n_features_out_ == estimator.n_features_in_:
-        raise InvalidInputError("the columns do not make the rows of the neighbours")
+    if not hasattr(encoder, "feature_names_in_"):  # fitted on an array
+        blank = blank.to_numpy()
+    width = encoder.transform(blank).shape[1]
+    if not width == encoder.n_features_out_ == estimator.n_features_in_:
+        raise InvalidInputError("the width of its rows is not that of its columns")
     if numbers.dtype.kind != "i" or numbers.shape != (estimator.n_samples_fit_,):
-        raise InvalidInputError("the row numbers are not one for each row")
-    estimator.encoder_, estimator.n_features_in_ = encoder, encoder.n_features_in_
+        raise InvalidInputError("it does not have one row number for each row")
+    estimator.encoder_ = encoder
+    estimator.n_features_in_ = encoder.n_features_in_
     if hasattr(encoder, "feature_names_in_"):
         estimator.feature_names_in_ = encoder.feature_names_in_
+    entrance.wrap(estimator, type(model).__name__)
     model._take(estimator, dict(state["learned"]), numbers)
     if state["target"] is not None:
         model.target_ = str(state["target"])

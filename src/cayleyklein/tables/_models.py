@@ -1,4 +1,4 @@
-"""A classifier and a regressor of the rows of a table, by a curved metric that they learn."""
+"""A classifier and a regressor for messy tables, with a curved metric that they learn."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -24,55 +24,13 @@ from cayleyklein.prediction import (
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
 )
-
-VOTE_WEIGHTS = ("auto", "local", "linear", "uniform", "distance")
-KERNEL_UP_TO = 100_000  # rows; of more, "auto" takes neighbours
+from cayleyklein.prediction.state import fitted_rows
 
 
-TABLE_TEXTS = {
-    "encoding": """max_categories : int, default=20
-    Most encoded columns of one column of categories; the rarest share one.
-kinds : mapping of str to str, optional
-    Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
-drop : collection of str, default=()
-    Columns to leave out.
-subsample : int, float, "auto" or None, default="auto"
-    Rows to learn the metric from, or their share, drawn at random; "auto" takes as many as
-    held-out rows gain from, None all. All rows are neighbours.
-random_state : int or None, default=0
-    Seed of the held-out rows, the start and the drawn rows.
-n_jobs : int or None, default=None
-    Number of threads that search neighbours; -1 for all cores.
-callback : callable or None, default=None
-    Called with a :class:`cayleyklein.learning.Progress` each iteration; true stops. Not saved.""",
-    "model": """model : {"auto", "neighbors", "kernel"}, default="auto"
-    What predicts from the encoded rows: kernel machines and neighbours added, see
-    :class:`cayleyklein.CurvedKernelClassifier` and :class:`cayleyklein.CurvedKernelRegressor`,
-    which also gives intervals; or neighbours alone. "auto" takes the kernel up to 100,000 rows,
-    unless `n_neighbors` or `weights` are given.""",
-    "learned": """targets_ : ndarray of shape (n,)
-    Class or number of each fitted row.
-estimator_ : CurvedKNeighborsClassifier, CurvedKNeighborsRegressor or their kernel counterpart
-    Predicts from the encoded rows.
-metric_ : CurvedMetric, MixedMetric or ProductMetric
-    On the encoded columns.
-learned_ : dict
-    "geometry" of the metric, "curvatures" and "weights" of its parts, "n_iter", "n_rows" of
-    "n_distinct" that taught it, "selection" (what held-out rows tried) and what was "chosen".
-row_numbers_ : ndarray of int
-    Row of each neighbour in the fitted table: its index, or its position, from 0.
-encoder_ : TableEncoder
-n_features_in_ : int
-feature_names_in_ : ndarray of str
-    Only where the columns of X have names.""",
-}
-
-
-class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCard):
+class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, EstimatorCard):
     """Base of the predictors of tables, before BaseEstimator."""
 
     task: ClassVar[str]
-    _texts: ClassVar = TABLE_TEXTS
     _neighbors: ClassVar[Any]  # what predicts from encoded rows
     _kernel: ClassVar[Any]
     encoder_: encoder.TableEncoder
@@ -80,26 +38,42 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
     classes_: AnyArray
 
     def __init__(
-        self, n_neighbors: int | str = "auto", *, model: str = "auto", geometry: str = "auto",
-        weights: str = "auto", max_categories: int = 20, kinds: Mapping[str, str] | None = None,
-        drop: Collection[str] = (), subsample: int | float | str | None = "auto",
-        random_state: int | None = 0, n_jobs: int | None = None,
+        self,
+        n_neighbors: int | str = "auto",
+        *,
+        model: str = "auto",
+        geometry: str = "auto",
+        weights: str = "auto",
+        max_categories: int = 20,
+        kinds: Mapping[str, str] | None = None,
+        drop: Collection[str] = (),
+        subsample: int | float | str | None = "auto",
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
         callback: Callable[[Any], bool | None] | None = None,
-    ) -> None:  # fmt: skip
-        self.n_neighbors, self.model, self.geometry = n_neighbors, model, geometry
-        self.weights, self.max_categories, self.kinds = weights, max_categories, kinds
-        self.drop, self.subsample, self.random_state = drop, subsample, random_state
-        self.n_jobs, self.callback = n_jobs, callback
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.model = model
+        self.geometry = geometry
+        self.weights = weights
+        self.max_categories = max_categories
+        self.kinds = kinds
+        self.drop = drop
+        self.subsample = subsample
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
 
     @estimators.restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the n rows of a table and what is to be predicted of them.
+        """Learn from the rows of a table and their classes or numbers.
 
         Parameters
         ----------
         X : pandas or polars DataFrame, or array-like, of n rows
             All columns of an array of numbers are numbers.
         y : array-like of shape (n,)
+            Class or number of each row.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; only their ratios count.
         """
@@ -111,10 +85,13 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
             raise InvalidInputError(f"{k} neighbours were asked for, but {few}.")
         estimator = self._estimator(len(index))
         target = self._as_target(estimators.check_lengths(self, index, y))
-        how: Any = {"max_categories": self.max_categories, "kinds": self.kinds, "drop": self.drop}
-        estimator._encoding = encoder.TableEncoder(**how)
+        columns = encoder.TableEncoder(
+            max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
+        )
+        entrance.wrap(estimator, type(self).__name__, columns)
         estimator.fit(X, target, sample_weight)
-        learner, selection = getattr(estimator, "learner_", None), estimator.selection_
+        learner = getattr(estimator, "learner_", None)
+        selection = estimator.selection_
         parts = terms_of(estimator.metric_)
         learned = {
             "geometry": estimator.metric_.geometry,
@@ -122,7 +99,7 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
             "weights": [float(weight) for _, weight in parts],
             "n_iter": int(getattr(learner, "n_iter_", 0)),
             "n_rows": int(getattr(learner, "n_samples_learned_", len(index))),
-            "n_distinct": len(distinct_rows(estimator._given.X)[0]),
+            "n_distinct": len(distinct_rows(cast(Floats, fitted_rows(estimator).X))[0]),
             "selection": str(selection or ""),
             "chosen": getattr(selection, "chosen", ""),
         }
@@ -130,20 +107,22 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
         return self._take(estimator, learned, numbers)
 
     def _estimator(self, n: int = 0, **given: Any) -> Any:
-        """Return the estimator of n encoded rows, with parameters of this one, or those given."""
+        """Return an unfitted estimator for n encoded rows; given parameters replace its own."""
         values = cast(Any, self).get_params(deep=False) | given
         model = as_choice(values["model"], "model", ("auto", "neighbors", "kernel"))
-        votes = as_choice(values["weights"], "weights", VOTE_WEIGHTS) != "auto"
+        weights = ("auto", "local", "linear", "uniform", "distance")
+        votes = as_choice(values["weights"], "weights", weights) != "auto"
         if votes and model == "kernel":
             said = f'Got model="kernel" with weights={values["weights"]!r}, which are those of'
             raise InvalidInputError(f'{said} votes; leave them out, or take model="neighbors".')
         if not votes:
             del values["weights"]
         if model == "auto":
-            votes = votes or values["n_neighbors"] != "auto" or n > KERNEL_UP_TO
+            too_many = n > 100_000  # rows: kernel machines would take minutes
+            votes = votes or values["n_neighbors"] != "auto" or too_many
             model = "neighbors" if votes else "kernel"
         kind = self._kernel if model == "kernel" else self._neighbors
-        return kind(**{name: values[name] for name in kind._get_param_names() if name in values})
+        return kind(**{name: values[name] for name in kind().get_params() if name in values})
 
     def _as_target(self, y: Any) -> AnyArray:
         if self.task == "number":
@@ -155,8 +134,9 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
         return classes[codes]
 
     def _take(self, estimator: Any, learned: dict[str, Any], numbers: Ints) -> Self:
-        self.estimator_, self.learned_, self.row_numbers_ = estimator, learned, numbers
-        estimator._said = type(self).__name__
+        self.estimator_ = estimator
+        self.learned_ = learned
+        self.row_numbers_ = numbers
         for name in ("encoder_", "metric_", "n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
@@ -177,8 +157,8 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
     @property
     def targets_(self) -> AnyArray:
         """The class or number of each fitted row."""
-        target = self.estimator_._given.target
-        return cast(AnyArray, self.classes_[target] if self.task == "class" else target)
+        target = fitted_rows(self.estimator_).target
+        return self.classes_[target] if self.task == "class" else target
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of classes, or R² of numbers."""
@@ -189,39 +169,53 @@ class TablePredictor(estimators.SharedTexts, estimators.TakesTables, EstimatorCa
         return cast(tuple[Floats, Ints], self._fitted(X).kneighbors(X, n_neighbors))
 
     def explain(self, X: Any) -> list[Any]:
-        """Say why rows are predicted as they are.
+        """Explain predictions by rows and columns.
 
-        A kernel machine names the columns and the fitted rows that speak for and against, see
+        A kernel machine names the columns and the fitted rows that count for and against, see
         :meth:`cayleyklein.CurvedKernelClassifier.explain`; neighbours those that voted, and the
         columns that made the distances, :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
-        ``rows`` are those of the fitted table; columns that miss the cell are marked.
+        ``rows`` are numbers of rows of the fitted table; names of columns whose cell is missing are
+        marked.
         """
         estimator = self._fitted(X)
-        table = self.encoder_._table(X, type(self).__name__)
-        marks = np.where(self.encoder_._is_missing(table), " (missing)", "").astype(object)
+        table = entrance.query_table(estimator, X)
+        marks = np.where(self.encoder_.is_missing(table), " (missing)", "").astype(object)
         return [
             replace(why, rows=self.row_numbers_[why.rows], names=why.names + marked)
             for why, marked in zip(estimator.explain(table), marks, strict=True)
         ]
 
-    def _n_seen(self, X: Any) -> int:
-        """Count the rows whose numbers are those of a fitted row."""
-        pandas, estimator = require("pandas", "cli"), self._fitted(X)
-        fitted, rows = (
-            pandas.util.hash_pandas_object(pandas.DataFrame(X + 0.0), index=False)
-            for X in (estimator._given.places, entrance.query_rows(estimator, X))
-        )
-        return int(rows.isin(fitted).sum())
+    def count_seen(self, X: Any) -> int:
+        """Count the rows that have the same numbers as a fitted row.
+
+        Examples
+        --------
+        >>> from cayleyklein.datasets import load_wine
+        >>> from cayleyklein.tables import TableClassifier
+        >>> table, y = load_wine(as_frame=True, return_X_y=True)
+        >>> model = TableClassifier(geometry="flat", model="neighbors").fit(table[10:], y[10:])
+        >>> model.count_seen(table)
+        168
+        """
+        pandas = require("pandas", "cli")
+        estimator = self._fitted(X)
+
+        def hashes(rows: Floats) -> Any:  # of -0.0 as of 0.0
+            return pandas.util.hash_pandas_object(pandas.DataFrame(rows + 0.0), index=False)
+
+        fitted = hashes(cast(Floats, fitted_rows(estimator).places))
+        return int(hashes(entrance.query_rows(estimator, X)).isin(fitted).sum())
 
     def feature_weights(self) -> dict[str, float]:
         """Return the share of each column in the distances, largest first; all 0 if none helps."""
         if self.is_kernel:
             shares = self.estimator_.feature_weights()
         else:
-            weights, rows = np.zeros(self.metric_.dimension), self.estimator_._given.X
+            weights = np.zeros(self.metric_.dimension)
+            rows = fitted_rows(self.estimator_).X
             if self.metric_.distance(rows[:1], rows).any():
                 weights = self.metric_.feature_weights(rows)
-            shares = self.estimator_._column_shares(weights)
+            shares = entrance.column_shares(self.estimator_, weights)
         pairs = sorted(zip(self.encoder_.columns_, shares, strict=True), key=lambda pair: -pair[1])
         return {column.name: float(share) for column, share in pairs if column.kind != "unused"}
 
@@ -232,8 +226,12 @@ class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out, or is 15.
-    {model}
+        Number of neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out,
+        or is 15.
+    model : {"auto", "neighbors", "kernel"}, default="auto"
+        What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
+        :class:`cayleyklein.CurvedKernelClassifier`; "neighbors" takes neighbours alone. "auto"
+        takes the kernel up to 100,000 rows, unless `n_neighbors` or `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         "auto" learns "product", spheres and flat space, and keeps it unless plain neighbours do as
@@ -242,12 +240,47 @@ default="auto"
         Weight of a vote: 1 ("uniform"), 1/d_i ("distance"), 1 - d_i/d_{k+1} ("linear"), or that
         with distances divided by the root of each row's distance to its fifth nearest ("local",
         "auto").
-    {encoding}
+    max_categories : int, default=20
+        Maximum number of encoded columns for one column of categories; the rarest categories share
+        one.
+    kinds : mapping of str to str, optional
+        Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
+    drop : collection of str, default=()
+        Names of columns to leave out.
+    subsample : int, float, "auto" or None, default="auto"
+        Number of rows to learn the metric from, or their share, drawn at random. "auto" takes as
+        many as improve predictions of held-out rows, None takes all. All rows are neighbours.
+    random_state : int or None, default=0
+        Seed of the held-out rows, the start and the subsample.
+    n_jobs : int or None, default=None
+        Number of threads that search neighbours; -1 for all cores.
+    callback : callable or None, default=None
+        Called with a :class:`cayleyklein.learning.Progress` after each iteration. If it returns
+        true, the fit stops. It is not saved with the model.
 
     Attributes
     ----------
-    classes_ : ndarray
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    targets_ : ndarray of shape (n,)
+        Class of each fitted row.
+    estimator_ : CurvedKNeighborsClassifier or CurvedKernelClassifier
+        Fitted estimator that predicts from the encoded rows.
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
+        Metric of the encoded columns.
+    learned_ : dict
+        What was learned: "geometry" of the metric, "curvatures" and "weights" of its parts,
+        "n_iter", "n_rows" that it was learned from of "n_distinct", "selection" (what was tried on
+        held-out rows) and what was "chosen".
+    row_numbers_ : ndarray of shape (n,)
+        Number of each fitted row: the index of the table if it holds integers, or its position,
+        from 0.
+    encoder_ : TableEncoder
+        Fitted encoder of the columns.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Examples
     --------
@@ -264,7 +297,8 @@ default="auto"
     """
 
     task = "class"
-    _neighbors, _kernel = CurvedKNeighborsClassifier, CurvedKernelClassifier
+    _neighbors = CurvedKNeighborsClassifier
+    _kernel = CurvedKernelClassifier
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each row of a table."""
@@ -281,17 +315,55 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that are averaged; "auto" chooses on held-out rows.
-    {model}
+        Number of neighbours that are averaged; "auto" chooses on held-out rows.
+    model : {"auto", "neighbors", "kernel"}, default="auto"
+        What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
+        :class:`cayleyklein.CurvedKernelRegressor`, which also gives intervals; "neighbors" takes
+        neighbours alone. "auto" takes the kernel up to 100,000 rows, unless `n_neighbors` or
+        `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
         Weight in the mean: 1, 1/d_i ("distance") or 1 - d_i/d_{k+1} ("linear", "auto").
-    {encoding}
+    max_categories : int, default=20
+        Maximum number of encoded columns for one column of categories; the rarest categories share
+        one.
+    kinds : mapping of str to str, optional
+        Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
+    drop : collection of str, default=()
+        Names of columns to leave out.
+    subsample : int, float, "auto" or None, default="auto"
+        Number of rows to learn the metric from, or their share, drawn at random. "auto" takes as
+        many as improve predictions of held-out rows, None takes all. All rows are neighbours.
+    random_state : int or None, default=0
+        Seed of the held-out rows, the start and the subsample.
+    n_jobs : int or None, default=None
+        Number of threads that search neighbours; -1 for all cores.
+    callback : callable or None, default=None
+        Called with a :class:`cayleyklein.learning.Progress` after each iteration. If it returns
+        true, the fit stops. It is not saved with the model.
 
     Attributes
     ----------
-    {learned}
+    targets_ : ndarray of shape (n,)
+        Number of each fitted row.
+    estimator_ : CurvedKNeighborsRegressor or CurvedKernelRegressor
+        Fitted estimator that predicts from the encoded rows.
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
+        Metric of the encoded columns.
+    learned_ : dict
+        What was learned: "geometry" of the metric, "curvatures" and "weights" of its parts,
+        "n_iter", "n_rows" that it was learned from of "n_distinct", "selection" (what was tried on
+        held-out rows) and what was "chosen".
+    row_numbers_ : ndarray of shape (n,)
+        Number of each fitted row: the index of the table if it holds integers, or its position,
+        from 0.
+    encoder_ : TableEncoder
+        Fitted encoder of the columns.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns of X, if it has names.
 
     Examples
     --------
@@ -312,17 +384,26 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     """
 
     task = "number"
-    _neighbors, _kernel = CurvedKNeighborsRegressor, CurvedKernelRegressor
+    _neighbors = CurvedKNeighborsRegressor
+    _kernel = CurvedKernelRegressor
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the number of each row, and its standard deviation if asked for (of kernels)."""
+        """Return the predicted number of each row, and with `return_std` its standard deviation.
+
+        Neighbours have no standard deviations: kernels only.
+        """
         if return_std and not self.is_kernel:
             said = "needs a model with standard deviations; neighbours have none."
             raise InvalidInputError(f"return_std=True {said}")
-        return self._fitted(X).predict(X, **({"return_std": True} if return_std else {}))
+        if return_std:
+            return self._fitted(X).predict(X, return_std=True)
+        return self._fitted(X).predict(X)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return ends of intervals that hold a new number with probability `level`, of kernels."""
+        """Return intervals that hold a new number with probability `level`: lower and upper ends.
+
+        Neighbours have no intervals: kernels only.
+        """
         if not self.is_kernel:
             raise InvalidInputError(
                 'Neighbours give no intervals; fit with model="kernel" (--model kernel).'

@@ -1,7 +1,7 @@
-"""Read CSV, TSV, Parquet, JSON and Excel files, packed or not, a piece at a time.
+"""Read CSV, TSV, Parquet, JSON and Excel files, compressed or not, a piece at a time.
 
-PyArrow splits text into cells, and every cell stays text: what a column holds is decided for the
-whole column, in `columns.formats`, never for the piece at hand. (Its JSON reader decides by the
+PyArrow splits text into cells, and every cell stays text: `columns.formats`
+decides for a whole column what it holds, never for a piece. (PyArrow's JSON reader decides by the
 first piece and fails at a number among texts; that of pandas loses the last digits of floats.)
 """
 
@@ -34,25 +34,17 @@ from cayleyklein.tables.atomic import check_readable
 TableFile = str | Path | IO[bytes]
 PIECE_ROWS = 1 << 16  # rows at a time
 BLOCK_BYTES = 1 << 22  # bytes of text parsed at a time; also the longest line
-DELIMITERS = (",", ";", "\t", "|")
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-JSON_START = re.compile(rb"\s*(\{\s*\"|\[\s*\{)")
-WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
-# How to open a file that starts with these bytes.
-PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-NO_TABLES = {  # why a file that starts with these bytes is not read
-    b"%PDF": "is a PDF document; give a CSV, Excel, JSON or Parquet file",
-    b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
-    b"\xd0\xcf\x11\xe0": "is an old Excel workbook; save it as .xlsx or CSV",
-}
-# A NotImplementedError is that of an unknown way of packing.
-DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, OSError)
 
 
 def read_table(
-    source: TableFile, *, text: Collection[str] = (), header: bool = True,
-    delimiter: str | None = None, encoding: str | None = None, skip_rows: int = 0,
-) -> Any:  # fmt: skip
+    source: TableFile,
+    *,
+    text: Collection[str] = (),
+    header: bool = True,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    skip_rows: int = 0,
+) -> Any:
     r"""Read a table: numbers as floats, dates as timestamps, anything else as text.
 
     Parameters
@@ -70,7 +62,7 @@ def read_table(
     encoding : str, optional
         By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
     skip_rows : int, default=0
-        Lines above the names of the columns, such as a title.
+        Number of lines above the names of the columns, such as a title.
 
     Returns
     -------
@@ -86,23 +78,36 @@ def read_table(
     0  1250.5   blue
     1     NaN    red
     """
-    how: Any = {"delimiter": delimiter, "encoding": encoding, "skip_rows": skip_rows}
-    keep, pieces = as_texts(text, "text"), iter_table(source, header=header, **how)
+    keep = as_texts(text, "text")
+    pieces = iter_table(
+        source, header=header, delimiter=delimiter, encoding=encoding, skip_rows=skip_rows
+    )
     return formats.typed(require("pandas", "cli").concat(list(pieces)), keep)
 
 
 def iter_table(
-    source: TableFile, *, header: bool = True, delimiter: str | None = None,
-    encoding: str | None = None, skip_rows: int = 0,
+    source: TableFile,
+    *,
+    header: bool = True,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    skip_rows: int = 0,
     progress: Callable[[int, int], Any] | None = None,
-) -> Iterator[Any]:  # fmt: skip
+) -> Iterator[Any]:
     r"""Yield a table in pieces of a few MB, so that it can be larger than memory.
 
     Parameters
     ----------
     source : str, Path or binary file
         As for :func:`read_table`.
-    header, delimiter, encoding, skip_rows : see :func:`read_table`
+    header : bool, default=True
+        Whether the first line holds the names of the columns; they are x1, x2, … otherwise.
+    delimiter : str, optional
+        By default the most frequent of comma, semicolon, tab and bar in the first line.
+    encoding : str, optional
+        By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
+    skip_rows : int, default=0
+        Number of lines above the names of the columns, such as a title.
     progress : callable, optional
         Called with the bytes read and their total after each piece.
 
@@ -138,14 +143,18 @@ def iter_table(
 
 
 def _pieces(source: Any, progress: Any, *options: Any) -> Iterator[Any]:
-    pandas, start = require("pandas", "cli"), 0
+    pandas = require("pandas", "cli")
+    start = 0
     with ExitStack() as stack:
-        raw, name = source, str(getattr(source, "name", "the table"))
+        raw = source
+        name = str(getattr(source, "name", "the table"))
         if isinstance(source, Path):
             check_readable(source)
-            raw, name = stack.enter_context(source.open("rb")), str(source)
+            raw = stack.enter_context(source.open("rb"))
+            name = str(source)
         if not raw.seekable():  # a pipe; text is read twice
-            pipe, raw = raw, stack.enter_context(tempfile.TemporaryFile())
+            pipe = raw
+            raw = stack.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(pipe, raw)
         size = raw.seek(0, io.SEEK_END)
         if not size:
@@ -158,7 +167,14 @@ def _pieces(source: Any, progress: Any, *options: Any) -> Iterator[Any]:
                     progress(min(raw.tell(), size), size)
                 if len(piece):
                     yield piece.apply(without_blanks)
-        except DAMAGED as error:
+        except (
+            EOFError,
+            zlib.error,
+            lzma.LZMAError,
+            zipfile.BadZipFile,
+            NotImplementedError,  # an unknown way of packing
+            OSError,
+        ) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # an error of the disk
             said = f"{name} is damaged, and cannot be unpacked: {error}."
@@ -173,9 +189,22 @@ def _frames(
     raw.seek(0)
     start = raw.read(8)
     raw.seek(0)
-    if start[:4] in NO_TABLES:
-        raise InvalidInputError(f"{name} {NO_TABLES[start[:4]]}.")
-    plain: Any = next((way(raw) for magic, way in PACKED.items() if start.startswith(magic)), raw)
+    refusals = {
+        b"%PDF": "is a PDF document; give a CSV, Excel, JSON or Parquet file",
+        b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
+        b"\xd0\xcf\x11\xe0": "is an old Excel workbook; save it as .xlsx or CSV",
+    }
+    if start[:4] in refusals:
+        raise InvalidInputError(f"{name} {refusals[start[:4]]}.")
+    plain: Any = raw
+    unpackers: dict[bytes, Any] = {
+        b"\x1f\x8b": gzip.open,
+        b"BZh": bz2.open,
+        b"\xfd7zXZ\0": lzma.open,
+    }
+    for magic, unpack in unpackers.items():
+        if start.startswith(magic):
+            plain = unpack(raw)
     if start.startswith(b"PK\x03\x04"):
         archive = zipfile.ZipFile(raw)
         members = [m for m in archive.namelist() if not m.endswith("/") and "__MACOSX" not in m]
@@ -190,7 +219,7 @@ def _frames(
         plain = archive.open(members[0])
     if start[:4] == b"PAR1":
         batches = _parquet(raw, name)
-    elif JSON_START.match(plain.read(1 << 12).removeprefix(codecs.BOM_UTF8)):
+    elif _starts_as_json(plain.read(1 << 12)):
         yield from _json(plain, name)
         return
     else:
@@ -199,8 +228,14 @@ def _frames(
         yield batch.replace_schema_metadata().to_pandas()
 
 
+def _starts_as_json(content: bytes) -> bool:
+    """Say whether an object with a key begins, or a list of objects; CSV may begin with "[" too."""
+    text = content.removeprefix(codecs.BOM_UTF8)
+    return re.match(rb"\s*(\{\s*\"|\[\s*\{)", text) is not None
+
+
 def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
-    """Decode all the bytes; return the encoding that they have, and whether quotes are odd."""
+    """Decode all the bytes; return their encoding, and whether the number of quotes is odd."""
     plain.seek(0)
     wide = plain.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     guesses = ["utf-16"] if wide else ["utf-8-sig", "cp1252", "latin-1"]
@@ -235,10 +270,12 @@ def _header(
         numbered = enumerate(lines, start=skip_rows)
         skip, first = next(((n, line) for n, line in numbered if line.strip()), (0, ""))
         if excel := re.fullmatch(r"(?i)sep=(.)\s*", first):
-            given, skip, first = given or excel[1], skip + 1, next(lines, "")
+            given = given or excel[1]
+            skip += 1
+            first = next(lines, "")
         if not first.strip():
             raise InvalidInputError(f"{name} is blank; a table starts with a line of column names.")
-        delimiter = given or max(DELIMITERS, key=first.count)
+        delimiter = given or max((",", ";", "\t", "|"), key=first.count)
         reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter)
         cells = [cell.strip() for cell in next(reader)]
     except csv.Error as error:
@@ -252,14 +289,18 @@ def _header(
 def _csv(
     plain: Any, name: str, header: bool, delimiter: str | None, encoding: str | None, skip_rows: int
 ) -> Iterator[Any]:
-    arrow, reading = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
+    arrow = require("pyarrow", "cli")
+    reading = require("pyarrow.csv", "cli")
     found, odd_quotes = _encoding_of(plain, name, encoding)
     names, mark, n_lines = _header(plain, name, header, delimiter, found, skip_rows)
     plain.seek(0)
     lines = reading.ReadOptions(
-        use_threads=False, block_size=BLOCK_BYTES, column_names=names, skip_rows=n_lines,
+        use_threads=False,
+        block_size=BLOCK_BYTES,
+        column_names=names,
+        skip_rows=n_lines,
         encoding="utf8" if found == "utf-8-sig" else found,
-    )  # fmt: skip
+    )
     split = reading.ParseOptions(delimiter=mark, newlines_in_values=True)
     texts = reading.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()))
     try:
@@ -277,7 +318,7 @@ def _csv(
 
 def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> InvalidInputError:
     message = str(error)
-    if found := WRONG_WIDTH.search(message):
+    if found := re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", message):
         line, given = map(int, found.groups())
         how = "more" if given > width else "fewer"
         message = (
@@ -290,7 +331,8 @@ def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> Inv
 
 
 def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
-    arrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
+    arrow = require("pyarrow", "cli")
+    parquet = require("pyarrow.parquet", "cli")
     raw.seek(0)
     try:
         file = parquet.ParquetFile(raw)
@@ -308,8 +350,9 @@ def names_of_columns(cells: list[str], name: str, header: bool) -> list[str]:
 
 
 def check_names(cells: list[str], name: str) -> None:
-    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
-    written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may name columns
+    number = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+    numbers = [cell for cell in cells if re.fullmatch(number, cell)]
+    written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may be names of columns
     if len(numbers) == len(cells) or (written and len(numbers) >= max(len(cells) - 1, 1)):
         raise InvalidInputError(
             f"{name} starts with numbers, {', '.join(cells[:3])}, … : a first line with the names "
@@ -322,8 +365,9 @@ def check_names(cells: list[str], name: str) -> None:
 
 
 def _json(plain: Any, name: str) -> Iterator[Any]:
-    """Yield the records of JSON lines, or of one list, with the columns of all of them."""
-    pandas, names = require("pandas", "cli"), dict[str, None]()
+    """Yield records of JSON lines, or of one list, as tables that have every record's columns."""
+    pandas = require("pandas", "cli")
+    names = dict[str, None]()
     for number, record in enumerate(_records(plain, name), start=1):
         if not isinstance(record, dict):
             raise InvalidInputError(f"{name}: JSON of row {number} is not an object of cells.")
@@ -351,10 +395,12 @@ def _records(plain: Any, name: str) -> Iterator[Any]:
 
 def _workbook(raw: IO[bytes], name: str, header: bool, skip_rows: int) -> Iterator[Any]:
     """Yield the rows of the first sheet of an Excel workbook that is not empty."""
-    pandas, _ = require("pandas", "cli"), require("openpyxl", "excel")
-    given = {"sheet_name": None, "header": None, "dtype": object, "skiprows": skip_rows}
+    pandas = require("pandas", "cli")
+    require("openpyxl", "excel")
     try:
-        sheets = pandas.read_excel(raw, engine="openpyxl", **given)
+        sheets = pandas.read_excel(
+            raw, sheet_name=None, header=None, dtype=object, skiprows=skip_rows, engine="openpyxl"
+        )
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
         raise InvalidInputError(f"{name} is a workbook that cannot be read: {error}.") from error
     filled = {title: sheet.dropna(how="all") for title, sheet in sheets.items() if sheet.size}

@@ -17,7 +17,7 @@ def writing(path: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         with temporary.open("rb+") as file:
-            os.fsync(file.fileno())  # or a power cut could leave the new name without the content
+            os.fsync(file.fileno())  # or a power cut could leave an empty file of the new name
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)

@@ -12,10 +12,6 @@ from cayleyklein.columns import formats, uses
 from cayleyklein.columns.cells import CellFormat, as_words
 from cayleyklein.exceptions import InvalidInputError
 
-TASKS = ("auto", "class", "number")
-FEW_CLASSES, ROWS_PER_CLASS = 10, 5
-WHOLE_NUMBER = re.compile(r"^([-+]?\d+)\.0\Z")
-
 
 class TargetColumn(NamedTuple):
     """The name of a column to predict, its task, and how its numbers are written."""
@@ -26,10 +22,10 @@ class TargetColumn(NamedTuple):
 
     @classmethod
     def find(cls, table: Any, name: str, task: str = "auto") -> "TargetColumn":
-        """Recognise the task: numbers are a quantity, unless there are few or they are codes."""
+        """Recognise the task: numbers to predict, unless they are few or number the classes."""
         uses.check_name(as_text(name, "target"), table)
         words = as_words(table[name].dropna())
-        if as_choice(task, "task", TASKS) == "auto":
+        if as_choice(task, "task", ("auto", "class", "number")) == "auto":
             task = "number" if _is_quantity(words, name) else "class"
         if not len(words):
             what = "classes" if task == "class" else "numbers"
@@ -39,12 +35,12 @@ class TargetColumn(NamedTuple):
         with warnings.catch_warnings():  # the format says what was guessed
             warnings.simplefilter("ignore")
             cells = formats.find_formats(table[[name]], {name: "number"})[name]
-            if "decimal comma" in cells.guess:  # the other columns may tell
+            if "decimal comma" in cells.guess:  # the other columns may show which it is
                 cells = formats.find_formats(table, {name: "number"})[name]
         return cls(name, task, cells)
 
     def split(self, table: Any) -> tuple[Any, AnyArray, int]:
-        """Return the other columns of the rows with a target, the targets, and the rows without."""
+        """Return the rows that have a target, their targets, and the number of rows without."""
         uses.check_name(self.name, table)
         if self.task == "number":
             target: AnyArray = self.cells.floats(table[self.name])
@@ -54,23 +50,29 @@ class TargetColumn(NamedTuple):
             known = table[self.name].notna().to_numpy()
             words = as_words(table[self.name][known])
             codes, distinct = require("pandas", "cli").factorize(words)
-            names = [WHOLE_NUMBER.sub(r"\1", text) for text in distinct]
+            names = [re.sub(r"^([-+]?\d+)\.0\Z", r"\1", text) for text in distinct]
             target = np.array(names, dtype=object)[codes]
         rows = table.drop(columns=self.name)
         return (rows if known.all() else rows[known]), target, int((~known).sum())
 
 
 def _is_quantity(words: Any, name: str) -> bool:
-    """Say whether numbers are no classes: more than ten that do not just count the classes."""
+    """Say whether a column holds quantities, rather than the numbers of classes.
+
+    Quantities have more than ten different values, which do not just count from 0 or 1 with five
+    rows each.
+    """
     kind, numbers = formats.quantities(words)
-    if len(numbers) <= FEW_CLASSES:
+    if len(numbers) <= 10:
         return False
     if kind == "date":
         said = f"Column {name!r} holds {len(numbers)} distinct dates, neither classes nor numbers"
         remedy = "choose another column, or take each date as a class (--task class)."
         raise InvalidInputError(f"{said}; {remedy}")
-    counted = np.array_equal(numbers - numbers[0], np.arange(len(numbers))) and numbers[0] in (0, 1)
-    return not (counted and words.value_counts().min() >= ROWS_PER_CLASS)
+    counts_up = np.array_equal(numbers - numbers[0], np.arange(len(numbers)))
+    if counts_up and numbers[0] in (0, 1):
+        return bool(words.value_counts().min() < 5)
+    return True
 
 
 def split_target(table: Any, target: str, *, task: str = "class") -> tuple[Any, AnyArray, int]:
@@ -79,6 +81,7 @@ def split_target(table: Any, target: str, *, task: str = "class") -> tuple[Any, 
     Parameters
     ----------
     table : pandas or polars DataFrame
+        Table with the column to predict.
     target : str
         The column of classes or numbers.
     task : {"class", "number", "auto"}, default="class"

@@ -8,7 +8,7 @@ from tests.learning import slow
 
 from cayleyklein.learning.objectives import lifted
 from cayleyklein.learning.objectives.large_margin import LargeMargin, nearest_of_class
-from cayleyklein.learning.objectives.lifted import Parameters
+from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 
 CURVATURES = [-0.7, -1e-3, 0.0, 1e-3, 0.7]
 
@@ -140,3 +140,50 @@ def test_targets_are_the_nearest_of_the_class(K):
     D = slow.all_distances(X, X, [(1.0, *(np.asarray(a).tolist() for a in metric))])
     found = nearest_of_class(X, y, np.arange(20), 2, metric)
     assert found.tolist() == slow.nearest_of_class(D, y, 2)
+
+
+@pytest.mark.parametrize("asked", [1, 2, 3, 8])
+def test_small_classes_have_fewer_targets(asked):
+    """As many as other rows of the class; the largest class says how many columns there are."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, 3], [1, 2, 3, 4])
+    X = rng.normal(size=(10, 2))
+    flat = Parameters(np.eye(2), np.zeros(2), 0.0)
+    found = nearest_of_class(X, y, np.arange(10), asked, flat)
+    assert found.shape == (10, min(asked, 3))
+    for i in range(10):
+        others = [j for j in range(10) if j != i and y[j] == y[i]]
+        others.sort(key=lambda j, i=i: np.linalg.norm(X[i] - X[j]))
+        expected = others[:asked] + [-1] * (found.shape[1] - len(others))
+        assert found[i].tolist() == expected[: found.shape[1]]
+    alone = nearest_of_class(X[:3], np.arange(3), np.arange(3), asked, flat)
+    assert alone.tolist() == [[-1]] * 3
+
+
+@pytest.mark.parametrize("K", CURVATURES)
+def test_a_metric_that_does_not_bend_has_no_gradient_in_its_curvature(K):
+    X, y = problem()
+    metric = metric_of(X, K)
+    loss = objective(X, y, metric, m=3)
+    bent, rigid = (loss(metric, bends) for bends in (True, False))
+    assert rigid.gradient.curvature == 0.0
+    assert bent.gradient.curvature != 0.0
+    np.testing.assert_array_equal(rigid.gradient.factor, bent.gradient.factor)
+
+
+@pytest.mark.parametrize("m", [None, 3])
+def test_impostors_are_the_nearest_rows_of_other_classes_within_the_margin(m):
+    X, y = problem(n=40)
+    metric = metric_of(X, 0.5)
+    loss = objective(X, y, metric, m=m, margin=0.3)
+    found = loss.impostors(LiftedRows(X, metric))
+    D = np.array(
+        slow.all_distances(X, X, [(1.0, *(np.asarray(a).tolist() for a in metric))]), float
+    )
+    widest = 0
+    for i in range(40):
+        reach = 0.3 + max(D[i, j] for j in loss.targets[i] if j >= 0)
+        near = [j for j in np.argsort(D[i]) if y[j] != y[i] and D[i, j] < reach][:m]
+        assert sorted(j for j in found[i].tolist() if j >= 0) == sorted(near)
+        widest = max(widest, len(near))
+    assert found.shape[1] == (widest if m is None else m)

@@ -24,21 +24,28 @@ from cayleyklein.geometry.rounding import binary_scale
 from cayleyklein.geometry.space import refuse_at
 
 ON_ABSOLUTE = 1e-12  # largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute
-DUAL_TOLERANCE = 1e-9  # largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual
 
 
 def signature(A: ArrayLike) -> tuple[int, int, int]:
     """Return (n, z, p), the numbers of negative, zero and positive eigenvalues (paper §2.2).
 
-    Corrected: elliptic is (0, 0, d + 1) and hyperbolic (1, 0, d), where the paper swaps them. A is
-    symmetric; an eigenvalue of at most 1e-12 times the largest counts as zero.
+    Corrected: elliptic is (0, 0, d + 1) and hyperbolic (1, 0, d), where the paper swaps them. An
+    eigenvalue of at most 1e-12 times the largest counts as zero.
 
+    Parameters
+    ----------
+    A : array-like of shape (n, n)
+        Symmetric matrix.
+
+    Examples
+    --------
     >>> signature(np.diag([1.0, 1.0, -1.0])), signature([[1.0, 1.0], [1.0, 1.0]])
     ((1, 0, 2), (0, 1, 1))
     """
     eigenvalues = np.linalg.eigvalsh(checks.as_symmetric(A, "A"))
     size = angles.ZERO_EIGENVALUE * np.abs(eigenvalues).max()
-    negative, positive = int((eigenvalues < -size).sum()), int((eigenvalues > size).sum())
+    negative = int((eigenvalues < -size).sum())
+    positive = int((eigenvalues > size).sum())
     return negative, len(eigenvalues) - negative - positive, positive
 
 
@@ -79,12 +86,13 @@ class Absolute(Frozen):
 
     def __init__(self, matrix: ArrayLike, dual: ArrayLike | None = None) -> None:
         form = angles.as_form(matrix, "matrix")
-        counts, d = signature(form), len(form) - 1
+        counts = signature(form)
+        d = len(form) - 1
         if dual is not None:
             dual_form = angles.as_form(dual, "dual")
             product = form @ dual_form
             error = np.abs(product - np.eye(d + 1) * np.trace(product) / (d + 1)).max()
-            if error > DUAL_TOLERANCE * np.abs(form).max() * np.abs(dual_form).max():
+            if error > 1e-9 * np.abs(form).max() * np.abs(dual_form).max():
                 raise InvalidInputError(
                     f"dual is not dual to matrix: matrix @ dual must be a multiple of the identity "
                     f"(zero for a singular matrix), but is off by {error:.3g}."
@@ -150,7 +158,8 @@ class Absolute(Frozen):
 
         Returns
         -------
-        ndarray of bool, shape (...)
+        ndarray of bool, of shape (...)
+            Whether each hyperplane is tangent.
         """
         l = angles.as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)  # noqa: E741
         rtol = checks.as_real(rtol, "rtol", "[0, inf)")
@@ -167,41 +176,70 @@ class Absolute(Frozen):
 class PlanarGeometry:
     """One of the seven types of planar Cayley-Klein geometry.
 
-    The signs are those of the eigenvalues of A and of A^Δ, each up to a common sign, the conic is
-    the absolute in words, and the measurements are the kinds of distance and angle that occur away
-    from isotropic lines and points.
-
     >>> len({kinds for geometry in PLANAR_GEOMETRIES for kinds in geometry.measurements})
     9
     >>> PLANAR_GEOMETRIES[0].name, PLANAR_GEOMETRIES[0].conic
     ('elliptic', 'non-degenerate complex conic')
     """
 
-    name: str
-    matrix_signs: tuple[int, int, int]
-    dual_signs: tuple[int, int, int]
-    conic: str
+    name: str  #: Name of the geometry.
+    matrix_signs: tuple[int, int, int]  #: Signs of the eigenvalues of A, up to a common sign.
+    dual_signs: tuple[int, int, int]  #: Signs of the eigenvalues of A^Δ, up to a common sign.
+    conic: str  #: The absolute in words.
+    #: Kinds of distance and angle that occur away from isotropic lines and points.
     measurements: tuple[tuple[str, str], ...]
 
 
 # The table of the paper (§2.2). Corrected: the dual of the dual Euclidean absolute has signs
 # (+, 0, 0), and the two points of the pseudo-Euclidean one are real.
-_E, _H, _P = "elliptic", "hyperbolic", "parabolic"
+_E = "elliptic"
+_H = "hyperbolic"
+_P = "parabolic"
 PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
     PlanarGeometry("elliptic", (1, 1, 1), (1, 1, 1), "non-degenerate complex conic", ((_E, _E),)),
-    PlanarGeometry("hyperbolic", (1, 1, -1), (1, 1, -1), "non-degenerate real conic",
-                   ((_H, _E), (_H, _H), (_E, _H))),
-    PlanarGeometry("dual Euclidean", (1, 1, 0), (1, 0, 0),
-                   "two complex lines with a real intersection point", ((_E, _P),)),
-    PlanarGeometry("dual pseudo-Euclidean", (1, -1, 0), (1, 0, 0),
-                   "two real lines with a double real intersection point", ((_H, _P),)),
-    PlanarGeometry("Euclidean", (1, 0, 0), (1, 1, 0),
-                   "two complex points with a double real line passing through", ((_P, _E),)),
-    PlanarGeometry("pseudo-Euclidean", (1, 0, 0), (1, -1, 0),
-                   "two real points with a double real line passing through", ((_P, _H),)),
-    PlanarGeometry("Galilean", (1, 0, 0), (1, 0, 0),
-                   "double real line with a real intersection point", ((_P, _P),)),
-)  # fmt: skip
+    PlanarGeometry(
+        "hyperbolic",
+        (1, 1, -1),
+        (1, 1, -1),
+        "non-degenerate real conic",
+        ((_H, _E), (_H, _H), (_E, _H)),
+    ),
+    PlanarGeometry(
+        "dual Euclidean",
+        (1, 1, 0),
+        (1, 0, 0),
+        "two complex lines with a real intersection point",
+        ((_E, _P),),
+    ),
+    PlanarGeometry(
+        "dual pseudo-Euclidean",
+        (1, -1, 0),
+        (1, 0, 0),
+        "two real lines with a double real intersection point",
+        ((_H, _P),),
+    ),
+    PlanarGeometry(
+        "Euclidean",
+        (1, 0, 0),
+        (1, 1, 0),
+        "two complex points with a double real line passing through",
+        ((_P, _E),),
+    ),
+    PlanarGeometry(
+        "pseudo-Euclidean",
+        (1, 0, 0),
+        (1, -1, 0),
+        "two real points with a double real line passing through",
+        ((_P, _H),),
+    ),
+    PlanarGeometry(
+        "Galilean",
+        (1, 0, 0),
+        (1, 0, 0),
+        "double real line with a real intersection point",
+        ((_P, _P),),
+    ),
+)
 
 
 def classify(absolute: Absolute) -> PlanarGeometry:
@@ -209,6 +247,13 @@ def classify(absolute: Absolute) -> PlanarGeometry:
 
     The signs of A and of A^Δ each count up to a common factor.
 
+    Parameters
+    ----------
+    absolute : Absolute
+        Absolute of the plane.
+
+    Examples
+    --------
     >>> classify(Absolute(np.diag([1, 1, -1]))).name
     'hyperbolic'
     >>> double_line = np.diag([0, 0, 1])  # carries three geometries, which the dual tells apart
@@ -219,7 +264,8 @@ def classify(absolute: Absolute) -> PlanarGeometry:
     """
     if not isinstance(absolute, Absolute):
         raise InvalidInputError(f"absolute must be an Absolute; got {type(absolute).__name__}.")
-    said, d = "Only planar geometries have a type", absolute.dimension
+    said = "Only planar geometries have a type"
+    d = absolute.dimension
     refuse_at(d != 2, said, f"; this absolute has dimension {d}.", NotRepresentableError)
     found = tuple(
         (1,) * max(n, p) + (-1,) * min(n, p) + (0,) * z

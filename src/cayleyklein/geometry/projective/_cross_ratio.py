@@ -27,8 +27,6 @@ from cayleyklein.geometry import _balls, distances, frozen, rounding, space
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.projective.angles import bilinear, homogenize
 
-COLLINEARITY_TOLERANCE = 1e-8  # largest distance to the line, as a part of the extent of the points
-
 
 def cross_ratio(
     p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike, *, homogeneous: bool = False
@@ -42,7 +40,8 @@ def cross_ratio(
 
     Parameters
     ----------
-    p, q, P, Q : array-like of shape (..., d), or (..., d + 1) when homogeneous, real or complex
+    p, q, P, Q : array-like of shape (..., d)
+        Points, real or complex, of shape (..., d + 1) if homogeneous.
     homogeneous : bool, default=False
         Whether the points are homogeneous vectors (x, w); w = 0 is a point at infinity.
 
@@ -75,10 +74,18 @@ def cross_ratio(
 def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     """Return the images of points under x̃ ↦ H x̃, a collineation (homography, projectivity).
 
-    It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0). H (d + 1, d + 1) is
-    real and invertible, points (..., d) are real or complex. Images at infinity raise
-    NotRepresentableError; homogeneous vectors are mapped by ``x @ H.T``.
+    It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0). Images at infinity
+    raise NotRepresentableError; homogeneous vectors are mapped by ``x @ H.T``.
 
+    Parameters
+    ----------
+    H : array-like of shape (d + 1, d + 1)
+        Real and invertible matrix.
+    points : array-like of shape (..., d)
+        Points, real or complex.
+
+    Examples
+    --------
     >>> apply_collineation([[1.0, 0.0], [1.0, 1.0]], [[1.0], [3.0]])  # x ↦ x / (x + 1)
     array([[0.5 ],
            [0.75]])
@@ -106,12 +113,20 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
 def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
     """Return the two intersections P, Q of the lines pq with the absolute (paper §2.1).
 
-    A (d + 1, d + 1) is symmetric, of any signature; p and q are points (..., d). P and Q are
-    homogeneous vectors (..., d + 1), complex (and conjugate) where the line misses the absolute,
-    equal where it is tangent to it, with w = 0 at infinity. With D = S_pq² - S_pp S_qq and √D ≥ 0
-    or √D = i√-D, they are ordered such that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D): where S_pq < 0,
-    as inside the unit ball for A = diag(1, …, 1, -1), along the line as P, p, q, Q.
+    P and Q are homogeneous vectors (..., d + 1), complex (and conjugate) where the line misses the
+    absolute, equal where it is tangent to it, with w = 0 at infinity. With D = S_pq² - S_pp S_qq
+    and √D ≥ 0 or √D = i√-D, they are ordered such that (p, q; P, Q) = (S_pq + √D)/(S_pq - √D):
+    where S_pq < 0, as inside the unit ball for A = diag(1, …, 1, -1), along the line as P, p, q, Q.
 
+    Parameters
+    ----------
+    A : array-like of shape (d + 1, d + 1)
+        Absolute, a symmetric matrix of any signature.
+    p, q : array-like of shape (..., d)
+        Points, different from each other.
+
+    Examples
+    --------
     >>> P, Q = line_intersections(np.diag([1.0, 1.0, -1.0]), [0.0, 0.0], [0.5, 0.0])
     >>> float((P[0] / P[2]).real), float((Q[0] / Q[2]).real)
     (-1.0, 1.0)
@@ -121,10 +136,12 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     space.refuse_at(same, "p and q are the same point", "; a line needs two.")
     form, p, q, unit = angles.rescale(form, p, q)
     x, _, u = angles.span(homogenize(p), homogenize(q))
-    s_xx, s_xu, s_uu = bilinear(form, x, x), bilinear(form, x, u), bilinear(form, u, u)
+    s_xx = bilinear(form, x, x)
+    s_xu = bilinear(form, x, u)
+    s_uu = bilinear(form, u, u)
     contained = (s_xx == 0) & (s_xu == 0) & (s_uu == 0)
-    space.refuse_at(contained, "The line pq lies in the absolute", ", with all its points.",
-              NotRepresentableError)  # fmt: skip
+    said = "The line pq lies in the absolute"
+    space.refuse_at(contained, said, ", with all its points.", NotRepresentableError)
     root = np.sqrt(angles.discriminant(form, x, u)[0].astype(np.complex128))
     # On σx + τu the roots are (-(s_xu ± √D), s_xx) or, the same, (s_uu, -(s_xu ∓ √D)): of the two
     # the one in which nothing cancels.
@@ -172,9 +189,10 @@ def _minors(points: AnyArray, is_homogeneous: bool) -> AnyArray:
     extent = np.asarray(extents.max(axis=-1))
     values = np.linalg.svd(points, compute_uv=False)[..., 2 if is_homogeneous else 1 :]
     off = values.max(axis=-1, initial=0.0)  # the points span more than a line
-    bad = off > COLLINEARITY_TOLERANCE * extent + 32 * rounding.EPSILON * size
-    space.refuse_at(bad, "The points p, q, P, Q are not collinear",
-              f": one is {off.max():.3g} off the line of the others.")  # fmt: skip
+    # off the line by more than a rounded point can be: 1e-8 of the extent of the points
+    bad = off > 1e-8 * extent + 32 * rounding.EPSILON * size
+    where = f": one is {off.max():.3g} off the line of the others."
+    space.refuse_at(bad, "The points p, q, P, Q are not collinear", where)
     best = extents.argmax(axis=-1)[..., None, None, None]
     scale = rounding.binary_scale(extent[..., None])[..., None]
     return np.asarray(np.take_along_axis(minors, best, axis=-1)[..., 0] / scale)
@@ -185,8 +203,10 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
 
     Parameters
     ----------
-    normals : array-like of shape (m, d), the a, not zero
-    offsets : array-like of shape (m,), the b
+    normals : array-like of shape (m, d)
+        Normals a, not zero.
+    offsets : array-like of shape (m,)
+        Offsets b.
 
     Examples
     --------
@@ -206,13 +226,16 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
     def __init__(self, normals: ArrayLike, offsets: ArrayLike) -> None:
         normals = checks.as_points(normals, "normals", ndim=2)
         offsets = checks.as_finite_array(offsets, "offsets")
-        checks.expect(offsets.shape == (len(normals),), "offsets of shape", offsets.shape,
-                      f"one entry for each of the {len(normals)} normals")  # fmt: skip
+        expected = f"one entry for each of the {len(normals)} normals"
+        right = offsets.shape == (len(normals),)
+        checks.expect(right, "offsets of shape", offsets.shape, expected)
         space.refuse_at(~normals.any(axis=1), "normals has a zero vector", ".")
         self._fill(normals=frozen.read_only(normals), offsets=frozen.read_only(offsets))
-        (m, d), sizes = normals.shape, distances.norms(normals)
+        m, d = normals.shape
+        sizes = distances.norms(normals)
         with np.errstate(over="ignore"):
-            a, b = normals / sizes[:, None], offsets / sizes
+            a = normals / sizes[:, None]
+            b = offsets / sizes
         checks.refuse_overflow(np.isfinite(b), "offsets / ‖normals‖", "offsets")
         # Stiemke: no direction u ≠ 0 has a·u ≤ 0 throughout iff the a span space and have a
         # combination with positive coefficients that vanishes.
@@ -232,6 +255,7 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates d."""
         return len(self.normals[0])
 
     @classmethod
@@ -254,10 +278,12 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
         return cls(equations[:, :-1], -equations[:, -1])
 
     def contains(self, points: ArrayLike) -> Bools:
+        """Return whether points (..., d) are inside; points on the boundary are not."""
         x = checks.as_points(points, "points", self.dimension)
         return np.asarray((x @ self.normals.T < self.offsets).all(axis=-1))[()]
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
+        """Return t > 0 for which x + t u is on the boundary, of points x inside and u ≠ 0."""
         x, u, scale = _balls.unit_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
@@ -270,10 +296,17 @@ class Polytope(frozen.Frozen, _balls.ConvexBody):
 def hilbert_distance(body: _balls.ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     """Return the distances ½ log of the cross-ratio with the ends of the chord (paper §2.1).
 
-    The body is a :class:`ConvexBody`: a :class:`Polytope`, an :class:`Ellipsoid`, or your own; in
-    an ellipsoid the distance is the hyperbolic one of curvature -1. Points p and q (..., d) on
-    the boundary or outside raise OutsideDomainError.
+    In an ellipsoid it is the hyperbolic distance of curvature -1.
 
+    Parameters
+    ----------
+    body : ConvexBody
+        A :class:`Polytope`, an :class:`Ellipsoid`, or an object of your own.
+    p, q : array-like of shape (..., d)
+        Points inside the body. Points on its boundary or outside raise OutsideDomainError.
+
+    Examples
+    --------
     >>> triangle = Polytope.from_vertices([[0, 0], [1, 0], [0, 1]])
     >>> round(float(np.exp(2 * hilbert_distance(triangle, [0.2, 0.2], [0.4, 0.4]))), 12)
     6.0
@@ -289,7 +322,8 @@ def hilbert_distance(body: _balls.ConvexBody, p: ArrayLike, q: ArrayLike) -> Any
     same = ~step.any(axis=-1)
     direction = np.where(same[..., None], 1.0, step / scale)  # any, for a point and itself
     length = np.where(same, 0.0, scale[..., 0])
-    forth, back = body.exit_time(y, direction), body.exit_time(x, -direction)
+    forth = body.exit_time(y, direction)
+    back = body.exit_time(x, -direction)
     with np.errstate(divide="ignore"):  # a time may round to zero next to the boundary
         value = (np.log1p(length / forth) + np.log1p(length / back)) / 2
     return np.asarray(value).astype(checks.float_dtype(p, q), copy=False)[()]

@@ -26,7 +26,8 @@ def adjugate(A: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    A : array-like of shape (..., n, n), n ≥ 1, symmetric or not
+    A : array-like of shape (..., n, n)
+        Square matrices of n ≥ 1 rows, symmetric or not.
 
     Examples
     --------
@@ -91,7 +92,8 @@ def spectral_form(S: ArrayLike) -> SpectralForm:
 
     Parameters
     ----------
-    S : array-like of shape (d + 1, d + 1), symmetric and not singular
+    S : array-like of shape (d + 1, d + 1)
+        Symmetric matrix that is not singular.
 
     Examples
     --------

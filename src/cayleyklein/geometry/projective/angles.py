@@ -31,8 +31,6 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import rounding, space
 
 ZERO_EIGENVALUE = 1e-12  # largest |λ| / max |λ| of an eigenvalue that counts as zero
-ISOTROPIC_BELOW = 1e-3  # |S_xx| / (|x|ᵀ|A||x|) under which u keeps its share of x: it is unstable
-UNCERTAIN = 1e-8  # rounding of sin θ above which planes that look parallel, but differ, are refused
 
 
 def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> AnyComplexes:
@@ -52,8 +50,10 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
 
     Parameters
     ----------
-    A : array-like of shape (d + 1, d + 1), symmetric; the measure changes its sign with A
+    A : array-like of shape (d + 1, d + 1)
+        Absolute, a symmetric matrix. The measure changes its sign with it.
     p, q : array-like of shape (..., d)
+        Points, broadcast against each other.
     unit : complex, default=-0.5
         The paper's c_dist. With -1/2 and A negative inside a real conic, points inside are at their
         hyperbolic distance of curvature -1; with 1/(2i) and A positive definite, at their elliptic
@@ -85,10 +85,12 @@ def hyperplane_measure(
 
     Parameters
     ----------
-    dual : array-like of shape (d + 1, d + 1), A^Δ, for example :attr:`Absolute.dual`
+    dual : array-like of shape (d + 1, d + 1)
+        Dual absolute A^Δ, for example :attr:`Absolute.dual`.
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). The sign of the measure changes with that of one.
-    unit : complex, the paper's c_angle, default=0.5j
+    unit : complex, default=0.5j
+        Unit of the angle, the paper's c_angle.
 
     Examples
     --------
@@ -111,7 +113,8 @@ def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> AnyFloats:
 
     Parameters
     ----------
-    dual : array-like of shape (d + 1, d + 1), A^Δ, for example :attr:`Absolute.dual`
+    dual : array-like of shape (d + 1, d + 1)
+        Dual absolute A^Δ, for example :attr:`Absolute.dual`.
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
 
@@ -139,7 +142,9 @@ def metric_angle(
     In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
     With a sense, 1 or -1 for each pair, the angle from l to m is signed, in (-π/2, π/2].
     """
-    d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
+    d = metric.dimension
+    K = metric.curvature
+    inverse = metric.inverse_factor
     dtype = checks.float_dtype(l, m)
     dual = np.diag(np.append(np.ones(d), np.sign(K)))
     given = dict(zip(names, (l, m), strict=True))
@@ -147,10 +152,12 @@ def metric_angle(
 
     def move(plane: Floats) -> Floats:
         plane = plane / rounding.binary_scale(plane)
-        normal, offset = plane[..., :-1], plane[..., -1:]
+        normal = plane[..., :-1]
+        offset = plane[..., -1:]
         # n·μ + o in twice the precision: it may cancel
         product, error = rounding.two_product(normal, np.broadcast_to(metric.center, normal.shape))
-        high, low = np.concatenate([product, offset], -1), np.concatenate([error, 0 * offset], -1)
+        high = np.concatenate([product, offset], -1)
+        low = np.concatenate([error, 0 * offset], -1)
         last = (float(np.sqrt(abs(K))) or 1.0) * rounding.total((high, low))[0]
         return np.concatenate([normal @ inverse, last[..., None]], axis=-1)
 
@@ -160,17 +167,24 @@ def metric_angle(
 
 def _angle(form: Floats, l: Floats, m: Floats, sense: Floats | None = None) -> Floats:
     (s_ll, s_mm, s_lm, D), noise, same = pencil(form, l, m)
-    bad, parallel = (s_ll == 0) | (s_mm == 0) | (D > 0), (D == 0) & ~same
+    bad = (s_ll == 0) | (s_mm == 0) | (D > 0)
+    parallel = (D == 0) & ~same
     sizes = np.abs(np.linalg.eigvalsh(form))
     if sizes.min() > ZERO_EIGENVALUE * sizes.max():
         bad |= parallel  # in a curved geometry they meet on the absolute
-    lost = parallel & (noise > UNCERTAIN**2 * np.abs(s_ll * s_mm)) & ~bad
-    space.refuse_at(lost, "The angle between l and m", " is lost in the rounding of the dual, "
-                    "whose entries cancel; move the origin close to the centre, or use "
-                    "CurvedMetric.angle.", NotRepresentableError)  # fmt: skip
-    space.refuse_at(bad, "The hyperplanes l and m have no real angle", ": they meet on or outside "
-                    "the absolute (or one of them is tangent to it). Use hyperplane_measure for "
-                    "the complex measure.", NotRepresentableError)  # fmt: skip
+    # planes that look parallel, but differ, where rounding of sin θ is above 1e-8
+    lost = parallel & (noise > 1e-8**2 * np.abs(s_ll * s_mm)) & ~bad
+    reason = (
+        " is lost in the rounding of the dual, whose entries cancel; move the origin close to the "
+        "centre, or use CurvedMetric.angle."
+    )
+    space.refuse_at(lost, "The angle between l and m", reason, NotRepresentableError)
+    reason = (
+        ": they meet on or outside the absolute (or one of them is tangent to it). Use "
+        "hyperplane_measure for the complex measure."
+    )
+    said = "The hyperplanes l and m have no real angle"
+    space.refuse_at(bad, said, reason, NotRepresentableError)
     acute = np.asarray(np.arctan2(np.sqrt(np.abs(D)), np.abs(s_lm)))
     if sense is None:
         return acute
@@ -182,11 +196,13 @@ def measure_of(
 ) -> AnyComplexes:
     """Return unit · Log of a cross-ratio; complex64 if all given is float32."""
     a_number = isinstance(unit, int | float | complex | np.number)
-    checks.expect(bool(a_number and np.isfinite(unit) and unit), "unit", unit,
-                  "a finite number other than 0")  # fmt: skip
+    right = bool(a_number and np.isfinite(unit) and unit)
+    checks.expect(right, "unit", unit, "a finite number other than 0")
     s_pp, s_qq, s_pq, D = values
     value = half_log(s_pp, s_qq, s_pq, D, sense)
-    a, b, found = 2 * complex(unit).real, 2 * complex(unit).imag, np.empty(value.shape, complex)
+    a = 2 * complex(unit).real
+    b = 2 * complex(unit).imag
+    found = np.empty(value.shape, complex)
     # by parts: 0 · ∞ is 0, and an infinite measure has no NaN in it
     found.real = (a * value.real if a else 0.0) - (b * value.imag if b else 0.0)
     found.imag = (a * value.imag if a else 0.0) + (b * value.real if b else 0.0)
@@ -220,7 +236,8 @@ def half_log(
     given = (np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant, sense))
     s_pp, s_qq, s_pq, discriminant, sense = np.broadcast_arrays(*given)
     size = np.sqrt(np.abs(s_pp)) * np.sqrt(np.abs(s_qq))  # the product may under- or overflow
-    root, on = np.sqrt(np.abs(discriminant)), size == 0
+    root = np.sqrt(np.abs(discriminant))
+    on = size == 0
     sign = np.where(s_pq < 0, -sense, sense)
     across = (np.sign(s_pp) * np.sign(s_qq) < 0) & ~on
     misses = (discriminant < 0) & ~across & ~on
@@ -275,8 +292,9 @@ def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
     Without the zero, a tangent line would give a measure of √eps at random, real or imaginary.
     """
     absolute_form = np.abs(form)
-    s_xx, cap = bilinear(form, x, x), bilinear(absolute_form, np.abs(x), np.abs(x))
-    away = np.abs(s_xx) > ISOTROPIC_BELOW * cap
+    s_xx = bilinear(form, x, x)
+    cap = bilinear(absolute_form, np.abs(x), np.abs(x))
+    away = np.abs(s_xx) > 1e-3 * cap  # below, S_xx is unstable, and u keeps its share of x
     share = np.divide(bilinear(form, x, u), s_xx, out=np.zeros_like(s_xx), where=away)[..., None]
     r = u - share * x  # orthogonal to x in the form
     s_xr, s_rr = bilinear(form, x, r), bilinear(form, r, r)

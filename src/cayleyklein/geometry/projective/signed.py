@@ -57,8 +57,10 @@ def signed_measure(
 
     Parameters
     ----------
-    A : array-like of shape (d + 1, d + 1), symmetric; the measure changes its sign with A
+    A : array-like of shape (d + 1, d + 1)
+        Absolute, a symmetric matrix. The measure changes its sign with it.
     p, q : array-like of shape (..., d)
+        Points, broadcast against each other.
     unit : complex, default=-0.5
         The paper's c_dist, as in :func:`measure`.
     direction : array-like of shape (..., d), optional
@@ -108,7 +110,8 @@ def signed_hyperplane_measure(
         elliptic and the Euclidean one, take the unit 1/(2i).
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
-    unit : complex, the paper's c_angle, default=0.5j
+    unit : complex, default=0.5j
+        Unit of the angle, the paper's c_angle.
     turn : array-like of shape (..., 2, d + 1), optional
         Orients the pencils: two hyperplanes a and b, of which the turn from a to b, by less than
         half a turn of vectors, is positive. A pencil perpendicular to theirs raises

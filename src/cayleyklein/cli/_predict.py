@@ -14,15 +14,6 @@ from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, columns_of_text, counted, with_console
 from cayleyklein.exceptions import InvalidInputError
 
-TRUTH_HELP = "The column of true classes or numbers."
-EXPLAIN_HELP = "Say why: columns and fitted rows for and against, or those that voted."
-INTERVAL_HELP = "Add the ends of 95 % intervals of numbers, where the model has them."
-EXPLAINED, MOST_REASONS = 5, 50  # columns and rows that --explain names; rows in JSON
-MOST_GAPS = 20  # columns whose missing cells are noted one by one
-WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
-OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-OUTPUT_ENDINGS = (*OUTPUT_DELIMITERS, ".jsonl", ".xlsx", ".parquet")
-
 
 @with_console(
     "predict flowers.ckm new.csv",
@@ -31,12 +22,26 @@ OUTPUT_ENDINGS = (*OUTPUT_DELIMITERS, ".jsonl", ".xlsx", ".parquet")
     reads=True,
 )
 def predict(
-    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
+    console: Console,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
     output: _console.RowsOption = None,
     proba: Annotated[bool, Option("--proba", help="Add the shares of the votes.")] = False,
-    interval: Annotated[bool, Option("--interval", help=INTERVAL_HELP)] = False,
-    explain: Annotated[bool, Option("--explain", help=EXPLAIN_HELP)] = False,
-) -> None:  # fmt: skip
+    interval: Annotated[
+        bool,
+        Option(
+            "--interval",
+            help="Add the ends of 95 % intervals of numbers, where the model has them.",
+        ),
+    ] = False,
+    explain: Annotated[
+        bool,
+        Option(
+            "--explain",
+            help="Say why: columns and fitted rows for and against, or those that voted.",
+        ),
+    ] = False,
+) -> None:
     """Predict the class or the number of each row of a table.
 
     Columns are found by their names, in any order; other columns are ignored, with a note. The
@@ -54,52 +59,69 @@ def predict(
             raise InvalidInputError("--interval is for numbers; --proba adds shares of classes.")
         columns: dict[str, Any] = {"row": piece.index + 1}
         if fitted.task == "number":
-            columns |= {"prediction": fitted.predict(piece)}
-            ends = fitted.predict_interval(piece) if interval else ()
-            return columns | dict(zip(("low", "high"), ends, strict=False))
+            columns["prediction"] = fitted.predict(piece)
+            if interval:
+                columns["low"], columns["high"] = fitted.predict_interval(piece)
+            return columns
         shares = fitted.predict_proba(piece)
-        columns |= {"prediction": fitted.classes_[shares.argmax(axis=1)]}
-        names = fitted.classes_ if proba else ()
-        return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
+        columns["prediction"] = fitted.classes_[shares.argmax(axis=1)]
+        if proba:
+            for name, share in zip(fitted.classes_, shares.T, strict=True):
+                columns[f"share_{name}"] = share
+        return columns
 
-    answer(console, answers, "reasons" if explain else "predictions", model, table, output)
+    write_answers(console, answers, "reasons" if explain else "predictions", model, table, output)
 
 
 def reasons_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
     """Return the columns and the fitted rows that speak most for or against each prediction.
 
     Of neighbours these are their votes, and the shares of the columns in the distances to them.
+    The whole answer has all columns and fifty rows; the short one has five of each.
     """
     from cayleyklein.columns.cells import as_words
 
-    names = [column.name for column in fitted.encoder_._used()]
-    cells, lines = piece[names].apply(as_words).to_numpy(dtype=object, copy=True), []
-    cells[fitted.encoder_._is_missing(piece)] = None
-    n_columns, n_rows = (len(names), MOST_REASONS) if whole else (EXPLAINED, EXPLAINED)
+    names = [column.name for column in fitted.encoder_.used_columns]
+    cells = piece[names].apply(as_words).to_numpy(dtype=object, copy=True)
+    cells[fitted.encoder_.is_missing(piece)] = None
+    n_columns = len(names) if whole else 5
+    n_rows = 50 if whole else 5
+    lines = []
     for at, (row, why) in enumerate(zip(piece.index + 1, fitted.explain(piece), strict=True)):
-        shares, effects = why.columns, getattr(why, "effects", None)
+        shares = why.columns
+        effects = getattr(why, "effects", None)
         if effects is None:
-            shares, effects = why.votes @ why.columns, why.votes
+            shares = why.votes @ why.columns
+            effects = why.votes
         columns = list(zip(names, cells[at], shares.tolist(), strict=True))
         columns.sort(key=lambda column: -abs(column[2]))
-        numbers, labels = map(str, why.rows + 1), map(str, why.labels)
+        numbers = map(str, why.rows + 1)
+        labels = map(str, why.labels)
         rows = zip(numbers, labels, effects.tolist(), strict=True)
         said = [("column", *one) for one in columns[:n_columns]]
         said += [("row", *one) for one in itertools.islice(rows, n_rows)]
         for kind, name, value, effect in said:
-            lines.append({
-                "row": row, "prediction": why.prediction, "because": kind, "name": name,
-                "value": value, "effect": effect if whole else float(f"{effect:.4g}"),
-            })  # fmt: skip
+            lines.append(
+                {
+                    "row": row,
+                    "prediction": why.prediction,
+                    "because": kind,
+                    "name": name,
+                    "value": value,
+                    "effect": effect if whole else float(f"{effect:.4g}"),
+                }
+            )
     return lines
 
 
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
 def neighbors(
-    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
+    console: Console,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
     k: Annotated[int, Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
     output: _console.RowsOption = None,
-) -> None:  # fmt: skip
+) -> None:
     """List the nearest fitted rows of each row of a table, in the learned metric.
 
     Rows are counted from 1, in both tables.
@@ -107,7 +129,8 @@ def neighbors(
     import numpy as np
 
     def answers(fitted: Any, piece: Any) -> dict[str, Any]:
-        known, (distances, nearest) = fitted.targets_, fitted.kneighbors(piece, k)
+        known = fitted.targets_
+        distances, nearest = fitted.kneighbors(piece, k)
         return {
             "row": np.repeat(piece.index + 1, k),
             "rank": np.tile(np.arange(1, k + 1), len(piece)),
@@ -116,13 +139,17 @@ def neighbors(
             "distance": distances.ravel(),
         }
 
-    answer(console, answers, "neighbors", model, table, output)
+    write_answers(console, answers, "neighbors", model, table, output)
 
 
-def answer(
-    console: Console, answers: Callable[[Any, Any], Any], name: str, model: Path,
-    table: Path, output: Path | None,
-) -> None:  # fmt: skip
+def write_answers(
+    console: Console,
+    answers: Callable[[Any, Any], Any],
+    name: str,
+    model: Path,
+    table: Path,
+    output: Path | None,
+) -> None:
     import pandas as pd
 
     from cayleyklein.tables import load_model
@@ -142,8 +169,9 @@ def answer(
 
 
 def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> Iterator[Any]:
-    """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
-    unseen, missing = Counter[str](), Counter[str]()
+    """Yield a table in pieces; note at the end unknown columns, unseen values and missing cells."""
+    unseen = Counter[str]()
+    missing = Counter[str]()
     known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
     ignored: list[str] = []
     for piece in console.pieces(table):
@@ -165,10 +193,11 @@ def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> 
         console.note(f"{rows_have(count)} a value in {name!r} that the model has not seen")
     filling = {column.name: column.filling for column in model.encoder_.columns_}
     filled = [(name, count) for name, count in missing.most_common() if filling[name]]
-    for name, count in filled[:MOST_GAPS]:
+    n_noted = 20
+    for name, count in filled[:n_noted]:
         console.note(f"{rows_have(count)} no value in {name!r}; it becomes {filling[name]}")
-    if len(filled) > MOST_GAPS:
-        console.note(f"missing cells in {counted(len(filled) - MOST_GAPS, 'other column')}, too")
+    if len(filled) > n_noted:
+        console.note(f"missing cells in {counted(len(filled) - n_noted, 'other column')}, too")
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
@@ -177,9 +206,13 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     from cayleyklein._validation import require
     from cayleyklein.tables import atomic
 
-    ending, n_rows, writer = ".csv" if path is None else path.suffix.lower(), 0, None
-    if ending not in OUTPUT_ENDINGS:
-        raise InvalidInputError(f"{path} should end in {', '.join(OUTPUT_ENDINGS)}.")
+    ending = ".csv" if path is None else path.suffix.lower()
+    n_rows = 0
+    writer = None
+    delimiters = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+    endings = (*delimiters, ".jsonl", ".xlsx", ".parquet")
+    if ending not in endings:
+        raise InvalidInputError(f"{path} should end in {', '.join(endings)}.")
     if ending == ".xlsx":
         require("openpyxl", "excel")
         frames = [pd.concat(list(frames))]
@@ -187,7 +220,8 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
         file: Any = sys.stdout if path is None else stack.enter_context(atomic.writing(path))
         for frame in frames:
             if ending == ".parquet":
-                arrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
+                arrow = require("pyarrow", "cli")
+                parquet = require("pyarrow.parquet", "cli")
                 rows = arrow.Table.from_pandas(frame, preserve_index=False)
                 if writer is None:
                     writer = stack.enter_context(parquet.ParquetWriter(file, rows.schema))
@@ -197,8 +231,14 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
             elif ending == ".jsonl":
                 frame.to_json(file, orient="records", lines=True, double_precision=15, mode="a")
             else:
-                options = {"sep": OUTPUT_DELIMITERS[ending], "lineterminator": "\n", "index": False}
-                frame.to_csv(file, header=n_rows == 0, mode="a", **options)
+                frame.to_csv(
+                    file,
+                    sep=delimiters[ending],
+                    header=n_rows == 0,
+                    index=False,
+                    mode="a",
+                    lineterminator="\n",
+                )
             n_rows += frame["row"].nunique()
     return n_rows
 
@@ -209,13 +249,21 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     reads=True,
 )
 def evaluate(
-    console: Console, model: _console.ModelArgument, table: _console.TableArgument,
+    console: Console,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
     target: Annotated[
         str | None,
-        Option("-t", "--target", metavar="COLUMN", help=TRUTH_HELP, show_default="that of `fit`"),
+        Option(
+            "-t",
+            "--target",
+            metavar="COLUMN",
+            help="The column of true classes or numbers.",
+            show_default="that of `fit`",
+        ),
     ] = None,
     picture: _console.PictureOption = None,
-) -> None:  # fmt: skip
+) -> None:
     """Measure how well a model predicts the known classes or numbers of a table.
 
     Of classes: accuracy, balanced accuracy (the mean recall of the classes), log loss, the
@@ -232,22 +280,28 @@ def evaluate(
 
     _console.check_picture(picture, table, model)
     fitted: Any = load_model(model)
-    column, what = target or getattr(fitted, "target_", None), fitted.task
+    column = target or getattr(fitted, "target_", None)
+    what = fitted.task
     if column is None:
         raise InvalidInputError("The model does not say which column to predict; give --target.")
     if any(c.name == column and c.kind != "unused" for c in fitted.encoder_.columns_):
         said = f"Column {column!r} is one that the model predicts from"
         raise InvalidInputError(f"{said}; it predicts {getattr(fitted, 'target_', 'another')!r}.")
-    known, predicted, n_without, n_fitted = [], [], 0, 0
-    total_loss, groups = 0.0, np.zeros((1, 3))
-    cells = {"cells": fitted.target_cells_} if hasattr(fitted, "target_cells_") else {}
-    reader = targets.TargetColumn(column, what, **cells)
+    known = []
+    predicted = []
+    n_without = 0
+    n_fitted = 0
+    total_loss = 0.0
+    groups = np.zeros((1, 3))
+    reader = targets.TargetColumn(column, what)
+    if hasattr(fitted, "target_cells_"):
+        reader = reader._replace(cells=fitted.target_cells_)
     for piece in pieces_of(console, fitted, table, column):
         rows, truth, dropped = reader.split(piece)
         n_without += dropped
         if len(rows):
             known.append(truth)
-            n_fitted += fitted._n_seen(rows)
+            n_fitted += fitted.count_seen(rows)
             if what == "number":
                 predicted.append(fitted.predict(rows))
                 continue
@@ -258,7 +312,8 @@ def evaluate(
     console.left_out(n_without, f"without a {what} in {column!r}")
     if not known:
         raise InvalidInputError(f"No row of {table} has a {what} in {column!r}.")
-    truth, found = np.concatenate(known), np.concatenate(predicted)
+    truth = np.concatenate(known)
+    found = np.concatenate(predicted)
     if n_fitted:
         console.note(
             f"{n_fitted:,} of {counted(len(truth), 'row')} have the same values as rows that the "
@@ -282,12 +337,15 @@ def evaluate(
     if picture is not None:
         draw_scores(picture, truth, found, what)
     values |= {"task": what, "fitted_rows": n_fitted}
-    console.result(values, number_text(values) if what == "number" else scores_text(values))
+    text = number_text(values) if what == "number" else scores_text(values)
+    console.result(values, text)
 
 
 def number_text(values: dict[str, Any]) -> str:
-    names, both = {"r2": "R²", "rmse": "RMSE", "mae": "MAE"}, (values, values["mean"])
-    rows = [[name, *(f"{one[key]:.6g}" for one in both)] for key, name in names.items()]
+    names = {"r2": "R²", "rmse": "RMSE", "mae": "MAE"}
+    rows = []
+    for key, name in names.items():
+        rows.append([name, f"{values[key]:.6g}", f"{values['mean'][key]:.6g}"])
     table = columns_of_text(rows, columns=["", "model", "mean of fitted rows"])
     return f"{counted(values['rows'], 'row')}\n{table}"
 
@@ -302,8 +360,9 @@ def draw_scores(path: Path, truth: Any, found: Any, what: str) -> None:
         figure = shapes.residuals_figure(truth, found)
     else:
         figure = Figure(figsize=(6, 5), layout="constrained")
-        shown = {"ax": figure.add_subplot(), "cmap": "Blues", "xticks_rotation": "vertical"}
-        ConfusionMatrixDisplay.from_predictions(truth, found, **shown)
+        ConfusionMatrixDisplay.from_predictions(
+            truth, found, ax=figure.add_subplot(), cmap="Blues", xticks_rotation="vertical"
+        )
     _console.save_figure(figure, path)
 
 
@@ -325,15 +384,20 @@ def score_classes(truth: Any, found: Any) -> dict[str, Any]:
 
 
 def scores_text(values: dict[str, Any]) -> str:
-    n, accuracy, names = values["rows"], values["accuracy"], [c["name"] for c in values["classes"]]
+    n = values["rows"]
+    accuracy = values["accuracy"]
+    names = [c["name"] for c in values["classes"]]
     error = (accuracy * (1 - accuracy) / n) ** 0.5
-    rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]
-    matrix = columns_of_text(rows, columns=["true \\ predicted", *names])
-    return "\n".join([
-        f"accuracy           {accuracy:.4f} ± {error:.4f} (standard error, {counted(n, 'row')})",
+    how_sure = f"{error:.4f} (standard error, {counted(n, 'row')})"
+    lines = [
+        f"accuracy           {accuracy:.4f} ± {how_sure}",
         f"balanced accuracy  {values['balanced_accuracy']:.4f}",
         f"log loss           {values['log_loss']:.4f}",
         f"\n{columns_of_text(values['classes'])}",
-        *([f"\n{matrix}"] if len(names) <= WIDEST_MATRIX else []),
-        f"\n{columns_of_text(values['calibration'])}",
-    ])  # fmt: skip
+    ]
+    if len(names) <= 15:  # JSON always has the matrix
+        rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]
+        matrix = columns_of_text(rows, columns=["true \\ predicted", *names])
+        lines.append(f"\n{matrix}")
+    lines.append(f"\n{columns_of_text(values['calibration'])}")
+    return "\n".join(lines)

@@ -1,0 +1,106 @@
+"""Votes of the nearest places against plain loops, whatever the search finds beyond them."""
+
+import numpy as np
+import pytest
+
+from cayleyklein import CurvedMetric
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.neighbors.search import SearchIndex
+from cayleyklein.parts.base import FitRows
+from cayleyklein.parts.places import LeftOut, LocalScales, Places, floored_scales
+from cayleyklein.parts.votes import VotesPart
+from cayleyklein.prediction.answers import Classes, Numbers
+
+PLANE = CurvedMetric.euclidean(2, curvature=0.3)
+
+
+def rows_of(n, numeric, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    if numeric:
+        y = X[:, 0] + 0.1 * rng.normal(size=n)
+        return GivenRows(X, y, np.ones(n), 2), Numbers(np.zeros(1), np.ones(1))
+    y = rng.integers(0, 3, size=n)
+    return GivenRows(X, y, np.ones(n), 2, np.arange(3)), Classes(np.full(3, 1 / 3), float(n))
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("n", [4, 13, 40, 900])
+def test_a_trial_of_a_number_is_a_vote_of_that_number(n, numeric):
+    """Also where more neighbours are tried than there are rows."""
+    given, answer = rows_of(n, numeric)
+    part = VotesPart("neighbors", True, (1, 3, 5, 15, 60))
+    fitted = part.fit(FitRows(given, answer), PLANE)
+    Q = np.random.default_rng(1).normal(size=(20, 2))
+    for k, scores in fitted.trials(Q).items():
+        single = fitted.with_settings(k)
+        assert single.settings == max(1, min(k, n - 1))
+        np.testing.assert_allclose(scores, single.scores(Q), rtol=1e-9, atol=1e-12)
+
+
+def test_plain_votes_ask_standardised_columns():
+    given, answer = rows_of(50, True)
+    wide = GivenRows(given.X * [1.0, 1e6], given.target, given.weights, 2)
+    part = VotesPart("plain", False, (3,))
+    one, two = (part.fit(FitRows(each, answer), None) for each in (given, wide))
+    Q = np.random.default_rng(1).normal(size=(20, 2))
+    np.testing.assert_allclose(one.scores(Q), two.scores(Q * [1.0, 1e6]), rtol=1e-9)
+    X, y = given.X / given.X.std(axis=0), given.target
+    for q, score in zip(Q / given.X.std(axis=0), one.scores(Q)[:, 0], strict=True):
+        d = np.sqrt(((X - q) ** 2).sum(axis=1))
+        near = np.argsort(d)[:4]
+        votes = 1 - d[near[:3]] / d[near[3]]
+        assert score == pytest.approx(votes @ y[near[:3]] / votes.sum())
+
+
+def test_places_number_distinct_rows_and_rows_without_weight_are_nowhere():
+    X = np.array([[1.0], [5.0], [1.0], [2.0], [-0.0], [0.0]])
+    places = Places.pooled(X, np.array([1.0, 0.0, 2.0, 1.0, 1.0, 1.0]))
+    assert places.rows.tolist() == [0, 3, 4]
+    assert places.of_rows.tolist() == [0, -1, 0, 1, 2, 2]
+    total, mean = places.means(np.arange(6.0)[:, None], np.array([1.0, 0.0, 2.0, 1.0, 1.0, 1.0]))
+    assert total.tolist() == [3.0, 1.0, 2.0]
+    np.testing.assert_allclose(mean[:, 0], [4 / 3, 3.0, 4.5])
+    left = LeftOut.of(places, np.array([0, 1, 3]))
+    assert left.places.tolist() == [0, -1, 1]
+    assert left.vanish.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 7, 30])
+def test_scales_without_a_place_are_those_of_the_other_places(n):
+    X = np.random.default_rng(n).normal(size=(n, 2))
+    found = LocalScales.among(SearchIndex(X, PLANE), None)
+    without = found.without(np.arange(n))
+
+    def plain(D):
+        if len(D) < 2:
+            return np.ones(len(D))
+        fifth = np.sort(D, axis=1)[:, min(5, len(D) - 1)]
+        return np.maximum(fifth, 0.1 * np.median(fifth))
+
+    D = PLANE.pairwise(X)
+    np.testing.assert_allclose(found.scales, plain(D), rtol=1e-9)
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        expected = plain(D[np.ix_(rest, rest)])
+        np.testing.assert_allclose(without[i, rest], expected, rtol=1e-9)
+
+
+def test_scales_of_many_places_are_those_to_an_even_sample_of_them(monkeypatch):
+    """The sample is even in the order of places, whatever the order of rows."""
+    monkeypatch.setattr("cayleyklein.parts.places.SCALE_ROWS", 40)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    scales = LocalScales.among(SearchIndex(X, PLANE), None).scales
+    order = rng.permutation(150)
+    moved = LocalScales.among(SearchIndex(X[order], PLANE), None).scales
+    np.testing.assert_allclose(moved, scales[order], rtol=1e-12)
+    D = np.sort(PLANE.pairwise(X), axis=1)
+    assert (scales >= 0.999 * D[:, 5]).all()  # in a sample the fifth is farther
+    assert (scales <= D[:, 60]).all()
+
+
+def test_scales_have_a_floor():
+    fifth = np.array([0.0, 1.0, 2.0, 3.0, 1e-9])
+    np.testing.assert_allclose(floored_scales(fifth), [0.1, 1.0, 2.0, 3.0, 0.1])
+    np.testing.assert_allclose(floored_scales(np.zeros(4)), 1.0)
