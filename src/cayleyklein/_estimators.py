@@ -192,6 +192,8 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
             f"encode them, as sklearn.preprocessing.OneHotEncoder does; "
             f"cayleyklein.tables.TableClassifier takes tables with text and dates as they are."
         ) from error
+    if not finite:
+        return rows if y is NO_TARGET else (rows, check_lengths(estimator, rows, y))
     bad = checks.not_finite(rows, allow_nan=finite == "allow-nan")
     if len(bad):
         what = "infinite" if finite == "allow-nan" else "NaN or infinite"
@@ -247,6 +249,8 @@ def refuse_no_numbers(values: Any, name: str) -> None:
 
 def _is_missing(label: Any) -> bool:
     try:
+        if isinstance(label, str):
+            return not label.strip()
         return label is None or bool(label != label)
     except TypeError:  # pandas' NA, which cannot be compared
         return True
@@ -260,7 +264,9 @@ def encode_classes(
     """Return the sorted classes, or those given, and the position of each entry among them."""
     checks.refuse_containers(y, name)
     # NumPy would turn NaN in a list of texts into the text "nan"
-    if isinstance(y, list | tuple) or getattr(getattr(y, "dtype", None), "kind", "") == "O":
+    if isinstance(y, list | tuple) or getattr(getattr(y, "dtype", None), "kind", "") in tuple(
+        "OUT"
+    ):
         missing = [i for i, label in enumerate(y) if _is_missing(label)]
         if missing:
             rows = checks.list_indices(np.array(missing))

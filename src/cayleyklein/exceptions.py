@@ -1,4 +1,4 @@
-"""The errors a user can meet.
+"""The errors and warnings a user can meet.
 
 Every error derives from :class:`CayleyKleinError`, and from the built-in exception that a caller
 would expect (``ValueError``, …), so that code written against scikit-learn's habits keeps working.
@@ -13,6 +13,7 @@ __all__ = [
     "NotRepresentableError",
     "OutsideDomainError",
     "TooLargeError",
+    "UnreadableCellsWarning",
 ]
 
 
@@ -88,4 +89,16 @@ class ClusterError(CayleyKleinError, RuntimeError):
 
     >>> issubclass(ClusterError, RuntimeError)
     True
+    """
+
+
+class UnreadableCellsWarning(UserWarning):
+    """Cells of a table cannot be read as the fitted ones, and count as missing.
+
+    One warning counts them by column and shows the first. ``errors="raise"`` of
+    :class:`~cayleyklein.tables.TableEncoder`, or this filter, makes it an error:
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", UnreadableCellsWarning)
     """

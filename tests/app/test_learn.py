@@ -172,6 +172,12 @@ def test_a_fit_is_told_as_it_goes(session):
     (cells,) = answer["predictions"]["rows"]
     assert cells[-2] == "1"
     assert cells[-1].endswith("%")
+    assert answer["predictions"]["notes"] == []
+    answer = do(session, {"do": "predict", "content": packed(typed.replace("127", "oops"))})
+    assert len(answer["predictions"]["rows"]) == 1
+    (note,) = answer["predictions"]["notes"]
+    assert "1 cell cannot be read, and counts as missing" in note
+    assert "'oops' (row 1)" in note
     assert "13 cells" in session.hear([{"do": "predict", "content": packed("1,2\n")}])["notes"][0]
     assert "of test rows right" in last["texts"]["about-curved"]
 

@@ -98,8 +98,9 @@ def test_a_note_is_printed_once(command):
     later = PLAIN.rename(columns={"score": "d'achat"}).assign(**{"l'an": "25/03/2024"})
     later.to_csv("later.csv", index=False)
     answer = command("predict", "m.ckm", "later.csv")
-    assert answer.code == 1
-    assert "=date:%d/%m/%Y" in answer.err
+    assert answer.code == 0
+    assert answer.err.count("=date:%d/%m/%Y") == 1
+    assert f"note: {N} cells cannot be read, and count as missing: {N} in" in answer.err
 
 
 def test_drop_and_as_override(command):
@@ -124,7 +125,7 @@ def test_drop_and_as_override(command):
 
 
 def test_later_rows_are_read_in_the_same_way(command):
-    """Gaps are imputed, and a cell that cannot be read is named."""
+    """Gaps are imputed, and cells that cannot be read are missing, or an error."""
     accuracy(command, MESSY["dollars"])
     test = MESSY["dollars"][N_TRAIN:].astype(object).reset_index(drop=True)
     test.loc[3, "income"] = None
@@ -133,7 +134,12 @@ def test_later_rows_are_read_in_the_same_way(command):
     assert command("predict", "m.ckm", "test.csv").code == 0
     test.loc[5, "income"] = "51.234,10"
     test.to_csv("test.csv", index=False)
-    answer = command("predict", "m.ckm", "test.csv", "-o", "out.csv")
+    answer = command("predict", "m.ckm", "test.csv")
+    assert answer.code == 0
+    said = "1 cell cannot be read, and counts as missing: 1 in 'income', not a number"
+    assert answer.err.count(said) == 1
+    assert "'51.234,10' (row 6)" in answer.err
+    answer = command("predict", "m.ckm", "test.csv", "-o", "out.csv", "--errors", "raise")
     assert (answer.code, answer.out) == (1, "")
     assert "Column 'income' should hold a number" in answer.err
     assert "row 6 has '51.234,10'" in answer.err

@@ -124,7 +124,10 @@ def test_decimal_commas_between_semicolons(command, tmp_path):
         assert command("fit", name, "-t", "y", "-g", "flat", "-o", "m.ckm").code == 0
         found.append(command("neighbors", "m.ckm", name, "--json").json)
         # One format for the fitted table and those after it: 1,234 could be either number.
-        answer = command("neighbors", "m.ckm", other)
+        answer = command("predict", "m.ckm", other)
+        assert answer.code == 0
+        assert "60 in 'a', not a number with a decimal" in answer.err
+        answer = command("predict", "m.ckm", other, "--errors", "raise")
         assert (answer.code, answer.out) == (1, "")
         assert "Column 'a' should hold a number with a decimal" in answer.err
     assert found[0] == found[1]

@@ -14,7 +14,7 @@ from cayleyklein import (
     CurvedKNeighborsRegressor,
     CurvedMetric,
 )
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -79,11 +79,41 @@ def test_gaps_of_numbers_are_filled(kind):
     ).all()
     distances, _ = model.kneighbors(holes[:160], 1)
     np.testing.assert_array_equal(distances, 0)
-    with pytest.raises(InvalidInputError, match=r"infinite entries at \(row, column\) \(3, 1\)"):
-        kind().fit(np.where(np.arange(3 * N).reshape(N, 3) == 10, np.inf, X), target_of(kind))
     whole = kind(random_state=0).fit(X, target_of(kind))
     assert whole.encoder_ is None
     assert len(whole.predict(holes)) == N  # gaps that only queries have
+
+
+def test_infinite_numbers_are_missing_with_a_warning():
+    X = np.column_stack([x, z])
+    infinite, holes = X.copy(), X.copy()
+    infinite[3, 1], holes[3, 1] = np.inf, np.nan
+    said = r"1 cell cannot be read, .*: 1 in 'x1', not a finite number: 'inf' \(row 4\)"
+    with pytest.warns(UnreadableCellsWarning, match=said):
+        model = CurvedKernelClassifier(random_state=0).fit(infinite, KIND)
+    same = CurvedKernelClassifier(random_state=0).fit(holes, KIND)
+    np.testing.assert_array_equal(model.predict_proba(X), same.predict_proba(X))
+    with pytest.warns(UnreadableCellsWarning, match=said):
+        found = model.predict_proba(infinite)
+    np.testing.assert_array_equal(found, model.predict_proba(holes))
+
+
+def test_one_odd_cell_does_not_end_a_cross_validation():
+    table = pd.DataFrame({"x": x, "time": "9:05", "colour": colour})
+    table["time"] = [f"{i % 12 + 8}:{i % 60:02}" for i in range(N)]
+    table.loc[77, "time"] = "9.12"
+    model = CurvedKNeighborsClassifier(5, geometry="flat", random_state=0)
+    with pytest.warns(UserWarning, match="cell.*9.12") as warned:
+        scores = cross_val_score(model, table, KIND, cv=3, error_score="raise")
+    assert np.isfinite(scores).all()
+    odd = [one for one in warned if one.category is UnreadableCellsWarning]
+    assert len(odd) == 1  # in the fold that holds the row out
+
+
+def test_blank_classes_are_missing():
+    for y in (["a", " ", "b", ""], np.array(["a", " ", "b", ""])):
+        with pytest.raises(InvalidInputError, match="y has no class at rows 1, 3"):
+            CurvedKNeighborsClassifier(1).fit(np.eye(4), y)
 
 
 def test_telling_gaps_do_not_widen_a_given_metric():

@@ -37,10 +37,10 @@ from cayleyklein import (
 PAIRS = np.stack([X[:4], X[8:12]], axis=1)
 NONE = ("None",)
 
-gappy = {"X": rows(QUERIES, "NaN")}
+gappy = {"X": rows(QUERIES, "NaN", "inf")}
 training = {"X": rows(X, "one column more"), "y": labels(Y)}
-numbered = {"X": rows(X, "NaN", inside=True), "y": targets(TARGETS)}
-labelled = {"X": rows(X, "NaN", inside=True), "y": labels(Y)}
+numbered = {"X": rows(X, "NaN", "inf", inside=True), "y": targets(TARGETS)}
+labelled = {"X": rows(X, "NaN", "inf", inside=True), "y": labels(Y)}
 
 
 descent = {
@@ -125,7 +125,7 @@ CALLS = {
         "algorithm": choice("brute"), "outside": choice("extend"), "random_state": seed(),
         "callback": thing(None, "None"), "n_jobs": jobs(),
     }),
-    **search_methods("CurvedKNeighborsClassifier", "classifier", "NaN"),
+    **search_methods("CurvedKNeighborsClassifier", "classifier", "NaN", "inf"),
     "CurvedKNeighborsClassifier.fit": method("classifier", "fit", labelled),
     "CurvedKNeighborsClassifier.partial_fit": method(
         "classifier", "partial_fit", labelled | {"classes": labels(np.unique(Y), "None")}
@@ -135,10 +135,10 @@ CALLS = {
         "classifier", "predict_proba", gappy
     ),
     "CurvedKNeighborsClassifier.explain": method("classifier", "explain", {
-        "X": rows(QUERIES, "huge", "tiny", "NaN"),
+        "X": rows(QUERIES, "huge", "tiny", "NaN", "inf"),
     }),
     "CurvedKNeighborsClassifier.score": method("classifier", "score", {
-        "X": rows(X, "NaN"), "y": labels(Y), "sample_weight": weights(WEIGHTS),
+        "X": rows(X, "NaN", "inf"), "y": labels(Y), "sample_weight": weights(WEIGHTS),
     }),
     "CurvedMLKR": Call(fitting(CurvedMLKR, X, TARGETS), {
         "geometry": choice("elliptic"), "kernel": choice("gaussian"), "n_neighbors": count(5),
@@ -165,14 +165,14 @@ CALLS = {
         "algorithm": choice("brute"), "outside": choice("extend"), "random_state": seed(),
         "callback": thing(None, "None"), "n_jobs": jobs(),
     }),
-    **search_methods("CurvedKNeighborsRegressor", "regressor", "NaN"),
+    **search_methods("CurvedKNeighborsRegressor", "regressor", "NaN", "inf"),
     "CurvedKNeighborsRegressor.fit": method("regressor", "fit", {
         **numbered, "sample_weight": weights(WEIGHTS),
     }),
     "CurvedKNeighborsRegressor.partial_fit": method("regressor", "partial_fit", numbered),
     "CurvedKNeighborsRegressor.predict": method("regressor", "predict", gappy),
     "CurvedKNeighborsRegressor.score": method("regressor", "score", {
-        "X": rows(X, "NaN"), "y": targets(TARGETS), "sample_weight": weights(WEIGHTS),
+        "X": rows(X, "NaN", "inf"), "y": targets(TARGETS), "sample_weight": weights(WEIGHTS),
     }),
 }  # fmt: skip
 

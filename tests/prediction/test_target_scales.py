@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from cayleyklein import CurvedKernelRegressor
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.prediction.scales import SCALES, NumberScale
+from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 
 
 def wages(n=400, steep=2.0, seed=0):
@@ -16,7 +16,7 @@ def wages(n=400, steep=2.0, seed=0):
     return X, np.exp(steep * X[:, 0] + 0.2 * rng.normal(size=n))
 
 
-@pytest.mark.parametrize("kind", SCALES)
+@pytest.mark.parametrize("kind", TARGET_SCALES)
 def test_a_scale_is_increasing_and_can_be_undone(kind):
     rng = np.random.default_rng(0)
     y = rng.poisson(2.0, size=60).astype(float)

@@ -3,13 +3,14 @@
 import datetime as dt
 import decimal
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
 from cayleyklein.tables import TableEncoder
 
 
@@ -46,7 +47,7 @@ def encoded(values, **options):
         ([1, 2, 5], [1, 2, 5]),
         ([decimal.Decimal("1.5"), decimal.Decimal(2), None], [1.5, 2, 1.75]),
         (pd.array([1, None, 4], dtype="Int64"), [1, 2.5, 4]),
-        (pd.Categorical([1.5, 3.0, 1.5]), [1.5, 3, 1.5]),
+        (pd.Categorical([1.5, 3.0, 1.5], ordered=True), [1.5, 3, 1.5]),
     ],
     ids=str,
 )
@@ -92,9 +93,14 @@ def test_float64_is_kept():
     assert encoded([repr(value) for value in given])[1][:, 0].tolist() == given
 
 
-def test_infinite_numbers_are_missing():
-    column, rows = encoded([1.0, np.inf, 3.0])
+@pytest.mark.parametrize("values", [[1.0, np.inf, 3.0], ["1.0", "inf", "3.0"]])
+def test_infinite_numbers_are_missing(values):
+    with pytest.warns(UserWarning, match=r"'a': 1 cell is not a number, .* missing \('inf'\)"):
+        column, rows = encoded(values)
     assert (column.n_missing, rows[1, 0]) == (1, 2.0)
+    assert not column.read(pd.Series(values))[1].any()  # known from the fit
+    plain, _ = encoded([1.0, 2.0, 4.0])
+    assert plain.read(pd.Series(values))[1].tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(("low", "high"), [("<4", ">100"), ("< 4", "≥100"), ("<=4", "> 100")])
@@ -108,6 +114,50 @@ def test_bounds_are_numbers_with_a_note(low, high):
 
 def test_bounds_alone_are_categories():
     assert encoded(["<18", ">65", "<18", ">65", "<18"])[0].kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "expected", "later"),
+    [
+        (["5 kg", "500 g", "2kg", "0.25 kg"], "kg", [5, 0.5, 2, 0.25], "750 g"),
+        (["1.5 km", "200 m", "3 km", "50000 cm"], "km", [1.5, 0.2, 3, 0.5], "750 m"),
+        (["1 h", "30 min", "2 h", "900 s"], "h", [1, 0.5, 2, 0.25], "45 min"),
+    ],
+)
+def test_units_of_one_kind_are_converted(written, unit, expected, later):
+    with pytest.warns(UserWarning, match=f"are converted to {unit}"):
+        column, rows = encoded(written)
+    np.testing.assert_allclose(rows[:, 0], expected)
+    np.testing.assert_allclose(column.encode(pd.Series([later])), 0.75)
+    assert column.read(pd.Series(["3", f"3 {unit}"]))[1].tolist() == [True, False]
+
+
+def test_another_unit_of_a_later_table_is_converted():
+    column, _ = encoded(["5 kg", "7 kg", "2 kg"])
+    assert column.encode(pd.Series(["500 g", "3", "2 km"])).ravel()[:2].tolist() == [0.5, 3]
+    assert column.read(pd.Series(["500 g", "3", "2 km"]))[1].tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (["101", "102", "1E5", "205"], "codes such as '1E5' are read as a number"),
+        (["1.9", "1.10", "1.2", "1.11"], "versions such as '1.10' are read as a number"),
+    ],
+)
+def test_numbers_that_may_be_names_are_said(written, said):
+    with pytest.warns(UserWarning, match=f"Column 'a': {said}"):
+        column, _ = encoded(written)
+    assert column.kind == "number"
+    column, rows = encoded(written, kinds={"a": "category"})
+    assert (column.kind, rows.shape[1]) == ("category", 4)
+
+
+def test_numbers_of_the_type_category_are_categories():
+    codes = pd.Categorical([3, 1, 3, 20])
+    column, rows = encoded(codes)
+    assert (column.kind, rows.shape[1]) == ("category", 3)
+    assert encoded(codes, kinds={"a": "number"})[0].kind == "number"
 
 
 # -- dates ---------------------------------------------------------------------------------
@@ -154,6 +204,79 @@ def test_midnight_stays_on_its_day_in_every_zone(written):
     assert rows[:, 0].tolist() == list(range(first, first + 5))
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["%I:%M %p", "%I:%M%p", "%m/%d/%Y %I:%M %p", "%Y-%m-%d %I:%M:%S %p", "%d.%m.%Y %I %p"],
+)
+def test_twelve_hours_a_day(written):
+    stamps = pd.date_range("2024-01-13 00:30", periods=60, freq="5h")
+    stamps = stamps.floor("h") if written.endswith("%I %p") else stamps
+    column, rows = encoded(stamps.strftime(written).str.lower())
+    days = (stamps - pd.Timestamp(0)) / pd.Timedelta("1D")
+    assert column.kind == "date"
+    np.testing.assert_allclose(rows[:, 0], days if "%d" in written else days % 1)
+
+
+@pytest.mark.parametrize("written", ["%m/%Y", "%Y/%m", "%m-%Y", "%Y-%m", "%b %Y", "%B %Y"])
+def test_months_are_dates(written):
+    months = pd.date_range("2019-02-01", periods=40, freq="MS")
+    column, rows = encoded(months.strftime(written))
+    assert (column.kind, column.cells.guess) == ("date", "")
+    np.testing.assert_array_equal(rows[:, 0], (months - pd.Timestamp(0)).days)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"),
+    [
+        (lambda t: (t - pd.Timestamp("1899-12-30")) / pd.Timedelta("1D"), "excel"),
+        (lambda t: (t - pd.Timestamp(0)) / pd.Timedelta("1s"), "unix"),
+        (lambda t: (t - pd.Timestamp(0)) // pd.Timedelta("1ms"), "unix-ms"),
+        (lambda t: t.strftime("%Y%m%d").astype(int), "%Y%m%d"),
+    ],
+)
+@pytest.mark.parametrize("kind_of_cell", [float, str])
+def test_numbers_that_are_said_to_be_dates(numbers, kind, kind_of_cell):
+    days = pd.date_range("2024-01-05", periods=40, freq="11D")
+    values = [kind_of_cell(value) for value in numbers(days)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        column, rows = encoded(values, kinds={"a": "date"})
+    assert column.cells.date == kind
+    np.testing.assert_allclose(rows[:, 0], (days - pd.Timestamp(0)).days)
+    assert [f"read as dates, date:{kind}" in str(one.message) for one in caught] == [True] * (
+        kind != "%Y%m%d"
+    )
+    _, same = encoded(values, kinds={"a": f"date:{kind}"})
+    np.testing.assert_array_equal(same, rows)
+
+
+def test_other_numbers_are_no_dates():
+    with pytest.raises(InvalidInputError, match="said to be a date, but none of its cells is"):
+        encoded([1.0, 2.0, 7.0], kinds={"a": "date"})
+    assert encoded([1.0, 2.0, 7.0], kinds={"a": "date:days"})[1][:, 0].tolist() == [1, 2, 7]
+
+
+def test_one_instant_in_three_offsets_is_one_number():
+    instants = ["2024-06-01T12:00:00+02:00", "2024-06-01T10:00:00Z", "2024-06-01T06:00:00-04:00"]
+    later = [text.replace("06-01", "06-02") for text in instants]
+    with pytest.warns(UserWarning, match="offsets of several zones, and are UTC"):
+        column, rows = encoded([*instants, *later])
+    noon = (pd.Timestamp("2024-06-01T10:00") - pd.Timestamp(0)) / pd.Timedelta("1D")
+    np.testing.assert_allclose(rows[:, 0], np.repeat([noon, noon + 1], 3))
+    aware = [pd.Timestamp(text) for text in [*instants, *later]]
+    np.testing.assert_allclose(encoded(pd.Series(aware, dtype=object))[1], rows)
+    np.testing.assert_allclose(column.encode(pd.Series(aware, dtype=object)), rows)
+
+
+def test_summer_time_is_no_other_zone():
+    written = [
+        "2024-01-01T12:00:00+01:00",
+        "2024-07-01T12:00:00+02:00",
+        "2024-08-01T12:00:00+02:00",
+    ]
+    assert (encoded(written)[1] % 1 == 0.5).all()
+
+
 def test_dates_in_several_formats():
     days = pd.date_range("2023-01-05", periods=60, freq="3D")
     written = [
@@ -165,8 +288,10 @@ def test_dates_in_several_formats():
     np.testing.assert_array_equal(np.diff(rows[:, 0]), 3)
     later = column.encode(pd.Series(["Feb 01, 2024", "2024-02-02", "03.02.2024"], name="a"))
     np.testing.assert_array_equal(np.diff(later[:, 0]), 1)
-    with pytest.raises(InvalidInputError, match="a date like ISO8601 or %"):
-        column.encode(pd.Series(["2/3/2024"], name="a"))
+    floats, odd = column.read(pd.Series(["2/3/2024"], name="a"))
+    assert np.isnan(floats).all()
+    assert odd.all()
+    assert column.cells.expected("2/3/2024").startswith("a date like ISO8601 or %")
 
 
 def test_day_and_month_are_not_exchanged_within_a_column():
@@ -234,10 +359,14 @@ def test_a_date_that_is_unknown_is_missing():
 def test_a_date_of_the_other_order_names_the_remedy():
     with pytest.warns(UserWarning, match="could be %d/%m/%Y"):
         encoder = TableEncoder().fit(pd.DataFrame({"le jour": ["01/02/2024", "03/04/2024"]}))
+    later = pd.DataFrame({"le jour": ["25/03/2024"]})
+    with pytest.warns(UnreadableCellsWarning, match=r"'25/03/2024' \(row 1\)") as warned:
+        encoder.transform(later)
     with pytest.raises(InvalidInputError, match="row 1 has '25/03/2024'") as error:
-        encoder.transform(pd.DataFrame({"le jour": ["25/03/2024"]}))
-    assert "--as 'le jour=date:%d/%m/%Y'" in str(error.value)
-    assert "kinds={'le jour': 'date:%d/%m/%Y'}" in str(error.value)
+        encoder.set_params(errors="raise").transform(later)
+    for said in (str(error.value), str(warned[0].message)):
+        assert "--as 'le jour=date:%d/%m/%Y'" in said
+        assert "kinds={'le jour': 'date:%d/%m/%Y'}" in said
 
 
 # -- categories, text, identifiers -----------------------------------------------------------
@@ -245,10 +374,10 @@ def test_a_date_of_the_other_order_names_the_remedy():
 
 def test_a_dash_is_a_missing_category():
     column, rows = encoded(["red", "blue", "red", "-", "–"])
-    assert (column.categories, column.n_missing) == (("blue", "red"), 2)
-    np.testing.assert_array_equal(rows[3:], [[0, 1], [0, 1]])
+    assert (column.categories, column.n_missing) == (("blue", "red", "(missing)"), 2)
+    np.testing.assert_array_equal(rows[3:], [[0, 0, 1], [0, 0, 1]])
     later = column.encode(pd.Series(["—", "blue"]))
-    np.testing.assert_array_equal(later, [[0, 1], [1, 0]])
+    np.testing.assert_array_equal(later, [[0, 0, 1], [1, 0, 0]])
     encoder = TableEncoder().fit(pd.DataFrame({"a": ["red", "blue", "red"]}))
     table = pd.DataFrame({"a": ["-", "green"]})
     assert (encoder.missing(table), encoder.unseen(table)) == ({"a": 1}, {"a": 1})
@@ -286,8 +415,24 @@ def test_missing_cells_are_counted():
 def test_categories_are_one_hot():
     column, rows = encoded(["red", "blue", "red", None, "green"])
     assert column.kind == "category"
-    np.testing.assert_array_equal(rows, [[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0]])
-    assert "1 missing cell becomes the most frequent, red" in str(column)
+    assert column.categories == ("blue", "green", "red", "(missing)")
+    np.testing.assert_array_equal(rows, np.eye(4)[[2, 0, 2, 3, 1]])
+    assert "1 missing cell becomes a category of its own" in str(column)
+
+
+def test_a_missing_category_is_the_most_frequent_where_none_was_missing():
+    column, _ = encoded(["red", "blue", "red"])
+    np.testing.assert_array_equal(column.encode(pd.Series([None, "green"])), [[0, 1], [0, 0]])
+    assert column.filling == "the most frequent, red"
+
+
+@pytest.mark.parametrize("known", ["x", 7, True, "2024-01-01"])
+def test_gaps_of_a_constant_column_are_kept(known):
+    """A mark that is set or not: whether the cell is missing tells all that it can."""
+    values = [known if i % 3 else None for i in range(60)]
+    column, rows = encoded(values)
+    assert (column.kind, rows.shape) == ("category", (60, 2))
+    np.testing.assert_array_equal(rows[:, 1], [value is None for value in values])
 
 
 def test_ordered_categories_keep_their_order():
@@ -325,7 +470,7 @@ def test_rare_categories_share_a_number():
 @pytest.mark.parametrize("values", [[True, False, True], ["yes", "no", "yes"], ["T", "F", None]])
 def test_booleans_are_categories(values):
     column, rows = encoded(values)
-    assert (column.kind, rows.shape[1]) == ("category", 2)
+    assert (column.kind, rows.shape[1]) == ("category", len(set(values)))
 
 
 @pytest.mark.parametrize(
@@ -462,7 +607,7 @@ def test_new_missing_cells_are_imputed(table):
     ],
 )
 def test_a_cell_that_cannot_be_read_is_named(table, column, cell, expected):
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder(errors="raise").fit(table)
     later = table.astype(object)
     later.loc[32, column] = cell
     for piece in (later, later[30:]):  # the row of the whole table
@@ -471,6 +616,33 @@ def test_a_cell_that_cannot_be_read_is_named(table, column, cell, expected):
             match=re.escape(f"'{column}' should hold {expected}, but row 33 has '{cell}'"),
         ):
             encoder.transform(piece)
+    encoder.set_params(errors="warn")
+    said = (
+        f"1 cell cannot be read, and counts as missing: 1 in '{column}', not {expected}: '{cell}'"
+    )
+    with pytest.warns(UnreadableCellsWarning, match=re.escape(f"{said} (row 33)")) as warned:
+        rows = encoder.transform(later)
+    assert len(warned) == 1
+    later.loc[32, column] = None
+    np.testing.assert_array_equal(encoder.transform(later), rows)
+
+
+def test_one_warning_counts_the_cells_that_cannot_be_read(table):
+    encoder = TableEncoder().fit(table)
+    later = table.astype(object)
+    later.loc[5:9, "size"] = "oops"
+    later.loc[7, "day"] = "never ever"
+    with pytest.warns(UnreadableCellsWarning) as warned:
+        encoder.transform(later)
+    assert [str(one.message) for one in warned] == [
+        "6 cells cannot be read, and count as missing: 5 in 'size', not a number: 'oops' (row 6), "
+        "'oops' (row 7), 'oops' (row 8), …; 1 in 'day', not a date like %d.%m.%Y: 'never ever' "
+        "(row 8)."
+    ]
+    assert {name: len(cells) for name, cells in encoder.unreadable(later).items()} == {
+        "size": 5, "day": 1,
+    }  # fmt: skip
+    assert encoder.missing(later) == {"size": 5, "day": 1}
 
 
 @pytest.mark.parametrize(
@@ -484,7 +656,7 @@ def test_a_cell_that_cannot_be_read_is_named(table, column, cell, expected):
     ],
 )
 def test_another_type_is_no_other_number(written, later, message):
-    encoder = TableEncoder().fit(pd.DataFrame({"a": written}))
+    encoder = TableEncoder(errors="raise").fit(pd.DataFrame({"a": written}))
     if message is None:
         encoder.transform(pd.DataFrame({"a": later}))
         return

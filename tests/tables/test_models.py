@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cayleyklein import CurvedMetric, FormMetric, MixedMetric
 from cayleyklein.datasets import load_wine
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
 from cayleyklein.tables import (
     TableClassifier,
     TableEncoder,
@@ -94,6 +94,25 @@ def test_columns_can_be_dropped_and_said_to_be_something_else(wine):
     kinds = {column.name: column.kind for column in model.encoder_.columns_}
     assert (kinds["id"], kinds["hue"], kinds["shop"]) == ("unused", "unused", "category")
     model.predict(table.drop(columns=["id", "hue"]))
+
+
+@pytest.mark.parametrize("errors", ["warn", "raise"])
+def test_a_cell_that_cannot_be_read_is_missing_or_an_error(wine, errors, tmp_path):
+    table, y = wine
+    model = TableClassifier(5, geometry="flat", errors=errors).fit(table, y)
+    save_model(model, tmp_path / "m.ckm")
+    odd, gap = table[:4].astype(object), table[:4].astype(object)
+    odd.loc[2, "hue"], gap.loc[2, "hue"] = "oops", None
+    for one in (model, load_model(tmp_path / "m.ckm")):
+        if errors == "raise":
+            with pytest.raises(InvalidInputError, match="'hue' should hold a number, but row 3"):
+                one.predict(odd)
+            continue
+        with pytest.warns(UnreadableCellsWarning, match=r"1 in 'hue', not a number: 'oops' .row 3"):
+            found = one.predict_proba(odd)
+        np.testing.assert_array_equal(found, one.predict_proba(gap))
+    with pytest.raises(InvalidInputError, match="errors"):
+        TableClassifier(5, geometry="flat", errors="ignore").fit(table, y)
 
 
 def test_an_interrupted_fit_changes_nothing(wine):

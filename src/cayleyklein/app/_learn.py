@@ -5,6 +5,7 @@ import math
 import multiprocessing
 import threading
 import time
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -260,7 +261,10 @@ class LearnSession:
         if len(rows) > _limits.PREDICTED_ROWS:
             raise InvalidInputError(f"{_limits.PREDICTED_ROWS:,} rows at a time are the most.")
         encoder, model = self._predictor
-        X = encoder.transform(rows)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            X = encoder.transform(rows)
+        notes = [str(one.message) for one in caught]
         names = [*map(str, rows.columns), self.table.target[:SHOWN]]
         lines = _cells(rows)
         for line, value in zip(lines, model.predict(X), strict=True):
@@ -269,7 +273,7 @@ class LearnSession:
             names.append("sure")
             for line, sure in zip(lines, model.predict_proba(X).max(axis=1), strict=True):
                 line.append(f"{sure:.0%}")
-        self._predictions: Any = {"names": names, "rows": lines}
+        self._predictions: Any = {"names": names, "rows": lines, "notes": notes}
 
     def _take(self, state: LearnState, source: TableSource | None = None) -> None:
         self._not_while_fitting()

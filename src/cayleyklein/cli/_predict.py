@@ -2,17 +2,18 @@
 
 import itertools
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Option
 
 from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, columns_of_text, counted, with_console
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
 
 
 @with_console(
@@ -41,6 +42,12 @@ def predict(
             help="Say why: columns and fitted rows for and against, or those that voted.",
         ),
     ] = False,
+    errors: Annotated[
+        Literal["warn", "raise"],
+        Option(
+            help="Cells that cannot be read count as missing, with a note (warn), or are an error."
+        ),
+    ] = "warn",
 ) -> None:
     """Predict the class or the number of each row of a table.
 
@@ -51,6 +58,7 @@ def predict(
         raise InvalidInputError("Give --proba, --interval or --explain, not two of them.")
 
     def answers(fitted: Any, piece: Any) -> Any:
+        fitted.encoder_.errors = errors
         if explain:
             return reasons_of(fitted, piece, whole=console.json and output is None)
         if proba and fitted.task == "number":
@@ -170,8 +178,12 @@ def write_answers(
 
 def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> Iterator[Any]:
     """Yield a table in pieces; note at the end unknown columns, unseen values and missing cells."""
+    from cayleyklein.columns import unreadable
+
+    warnings.simplefilter("ignore", UnreadableCellsWarning)  # one note for all pieces
     unseen = Counter[str]()
     missing = Counter[str]()
+    odd: dict[str, list[unreadable.OddCell]] = {}
     known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
     ignored: list[str] = []
     for piece in console.pieces(table):
@@ -181,10 +193,15 @@ def pieces_of(console: Console, model: Any, table: Path, target: Any = None) -> 
             said = f"{error} It has: {', '.join(map(repr, piece.columns[:20]))}."
             raise InvalidInputError(f"{table} does not fit the model. {said}") from error
         missing.update(model.encoder_.missing(piece))
+        for name, cells in model.encoder_.unreadable(piece).items():
+            odd.setdefault(name, []).extend(cells)
         ignored = [repr(name) for name in piece.columns if name not in known]
         yield piece
     if ignored:
         console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")
+
+    if odd:
+        console.note(unreadable.told(odd).removesuffix("."))
 
     def rows_have(count: int) -> str:
         return f"{counted(count, 'row')} {'has' if count == 1 else 'have'}"

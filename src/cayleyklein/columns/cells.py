@@ -1,7 +1,7 @@
 """Cells as people write them: numbers with marks and units, dates, and words.
 
-A `CellFormat` is found for a whole column and kept for later tables: a cell that does not fit it is
-missing or an error, never another number. A missing cell is NaN here; `Column.encode` fills it.
+A `CellFormat` is found for a whole column and kept for later tables: a cell that does not fit it
+cannot be read, and is never another number. Missing and unreadable cells are NaN here.
 """
 
 import re
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cayleyklein._typing import Floats
+from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 
 PLACEHOLDER = re.compile(  # words for a missing value
-    r"unknown|unk|n\.?/?a\.?|none|null|nil|nan|-?inf|missing|undefined|unspecified|tbd|tba|error"
+    r"unknown|unk|n\.?/?a\.?|none|null|nil|nan|missing|undefined|unspecified|tbd|tba|error"
     r"|[-–—.?*]+|#(value|ref|div/0|num)!|#name\?|#n/a|no data|keine angabe|k\.a\."
     r"|not (available|applicable|known|recorded|given)",
     re.IGNORECASE,
@@ -50,13 +50,43 @@ DATES = {  # formats that pandas does not guess
     r"\d?\d\.\d?\d\.\d\d": "%d.%m.%y",
     r"\d?\d-\d?\d-\d\d": "%m-%d-%y",
     r"[A-Za-z]{3} \d{4}": "%b %Y",
+    r"[A-Za-z]{4,} \d{4}": "%B %Y",
+    r"\d?\d/(19|20)\d\d": "%m/%Y",
+    r"\d?\d-(19|20)\d\d": "%m-%Y",
+    r"(19|20)\d\d/\d?\d": "%Y/%m",
     r"\d?\d:\d\d": "%H:%M",
     r"\d?\d:\d\d:\d\d": "%H:%M:%S",
 }
-DAY_AND_MONTH = str.maketrans("md", "dm")  # exchanges day and month in a format
 DAY = 86_400_000_000  # microseconds
-OFFSET = re.compile(r"(:\d\d(?:\.\d+)?) ?(?:Z|[-+]\d\d(?::?\d\d)?)\Z")  # of a zone, after a time
+OFFSET = re.compile(r"(:\d\d(?:\.\d+)?) ?(Z|[-+]\d\d(?::?\d\d)?)\Z")  # of a zone, after a time
+HALF_DAY = re.compile(r"(\d) ?([AaPp])\.?[Mm]\.?\Z")  # am or pm, after a time
+NUMBERED = {  # dates as numbers: days of one, and the day, counted from 1970, of 0
+    "excel": (1.0, -25569.0),
+    "days": (1.0, 0.0),
+    "unix": (1 / 86_400, 0.0),
+    "unix-ms": (1 / 86_400_000, 0.0),
+    "unix-us": (1 / 86_400_000_000, 0.0),
+}
+NUMBERED_RANGES = {  # of numbers that are said to be dates: the 20th and the 21st century
+    "%Y": (1000, 2999),
+    "excel": (10_000, 75_000),
+    "%Y%m%d": (19_000_101, 21_001_231),
+    "unix": (1e8, 5e9),
+    "unix-ms": (1e11, 5e12),
+    "unix-us": (1e14, 5e15),
+}
+UNITS = {  # that are converted to one another, if a column has several of one kind
+    **{unit: ("mass", size) for unit, size in (("mg", 1e-3), ("g", 1.0), ("kg", 1e3))},
+    **{unit: ("length", size) for unit, size in (("mm", 1), ("cm", 10), ("m", 1e3), ("km", 1e6))},
+    **{unit: ("volume", size) for unit, size in (("ml", 1), ("mL", 1), ("cl", 10), ("l", 1e3),
+                                                 ("L", 1e3))},
+    **{unit: ("time", size) for unit, size in (("ms", 1e-3), ("s", 1), ("min", 60), ("h", 3600))},
+    **{unit: ("bytes", size) for unit, size in (("kB", 1), ("KB", 1), ("MB", 1e3), ("GB", 1e6),
+                                                ("TB", 1e9))},
+    **{unit: ("weight", size) for unit, size in (("oz", 1), ("lb", 16), ("lbs", 16))},
+}  # fmt: skip
 # Cells of text that are missing in any column.
+INFINITE = ("inf", "infinity")
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
 
 
@@ -71,56 +101,85 @@ class CellFormat:
     bare: bool = True  # whether the unit may be left out; not where all numbers were percentages
     grouped: bool = False  # whether the other mark groups thousands; else 1,234 may be 1.234
     absent: tuple[str, ...] = ()  # cells that are neither number nor date, and missing
+    utc: bool = False  # whether times have offsets of several zones, and are those of UTC
     guess: str = ""  # what could be meant otherwise, for a warning
 
-    def floats(self, values: Any) -> Floats:
-        """Return numbers, or days since 1970, NaN where missing; raise for any other cell."""
+    def read(self, values: Any) -> tuple[Floats, Bools]:
+        """Return numbers, or days since 1970, and which cells cannot be read; NaN for others.
+
+        Infinite numbers cannot be read, unless the fitted column has them.
+        """
         values = as_series(values)
         if self.bare and self.kind == kind_of_type(values):
-            floats = in_days(values)
+            floats, odd = in_days(values), np.zeros(len(values), dtype=bool)
+            infinite = np.isinf(floats)
+            known = infinite.any() and as_words(values).isin(self.absent).to_numpy()
         else:
             words = as_words(values)
+            known = words.isin(self.absent).to_numpy()
             floats = self._parsed(words)
-            wrong = np.isnan(floats) & (words.notna() & ~words.isin(self.absent)).to_numpy()
-            for row in np.flatnonzero(wrong).tolist():
-                if not PLACEHOLDER.fullmatch(words.iloc[row]):
-                    self._refuse(values, row)
-        floats[np.isinf(floats)] = np.nan
-        return np.asarray(floats)
+            infinite = np.isinf(floats)
+            odd = np.isnan(floats) & words.notna().to_numpy() & ~known
+            for row in np.flatnonzero(odd).tolist():
+                odd[row] = not PLACEHOLDER.fullmatch(words.iloc[row])
+        floats[infinite] = np.nan
+        return np.asarray(floats), np.asarray(odd | (infinite & ~known))
+
+    def floats(self, values: Any) -> Floats:
+        """Return numbers, or days since 1970, NaN where missing or not readable."""
+        return self.read(values)[0]
 
     def _parsed(self, words: Any) -> Floats:
         if self.kind == "date":
-            return parsed_dates(words, self.date)
+            return parsed_dates(words, self.date, self.utc)
         plain = plain_floats(words) if self.decimal == "." and not self.unit else None
         if plain is not None:
             return plain
         codes, distinct = require("pandas", "cli").factorize(words)
-        units, floats = ("", self.unit) if self.bare else (self.unit,), []
-        for number in (parse_number(text, self.decimal) for text in distinct):
-            fits = number and number.unit in units and (self.grouped or not number.grouped)
-            floats.append(number.value if number and fits else np.nan)
+        floats = [self._parsed_number(text) for text in distinct]
         return np.asarray(np.array([*floats, np.nan])[codes])  # a missing cell has the code -1
 
-    def _refuse(self, values: Any, row: int) -> None:
-        index, cell = values.index[row], str(values.iloc[row])
-        number = (int(index) if isinstance(index, int | np.integer) else row) + 1  # from 1
-        dates = self.date.replace("|", " or ")
-        expected = f"a date like {dates}" if self.kind == "date" else "a number"
-        found = parse_number(cell, self.decimal) if self.kind == "number" else None
-        if self.kind == "number" and found is None and parse_number(cell, OTHER[self.decimal]):
-            expected += f" with a decimal {'point' if self.decimal == '.' else 'comma'}"
-        elif found and found.grouped and not self.grouped:
-            expected += " without thousands separators"
-        elif not self.bare:
-            expected += f" in {self.unit}"
-        remedy = "correct the cell, or leave it empty if it is missing."
-        other = self.date.translate(DAY_AND_MONTH)
-        if other != self.date and not np.isnan(parsed_dates(as_words(values), other)[row]):
-            said = shlex.quote(f"{values.name}=date:{other}")
-            remedy = f"if that is how dates are written, fit again with --as {said} "
-            remedy += f"(kinds={{{values.name!r}: 'date:{other}'}} in Python)."
-        given = f"Column {values.name!r} should hold {expected}, but row {number} has"
-        raise InvalidInputError(f"{given} {cell[:40]!r}; {remedy}")
+    def _parsed_number(self, text: str) -> float:
+        found = parse_number(text, self.decimal)
+        if found is None or (found.grouped and not self.grouped):
+            return np.nan
+        if found.unit == self.unit or (self.bare and not found.unit):
+            return found.value
+        return found.value * unit_ratio(found.unit, self.unit)
+
+    def expected(self, cell: str) -> str:
+        """Say what a cell that cannot be read should be."""
+        if self.kind == "date":
+            return f"a date like {self.date.replace('|', ' or ')}"
+        found = parse_number(cell, self.decimal)
+        if found is None and parse_number(cell, OTHER[self.decimal]):
+            return f"a number with a decimal {'point' if self.decimal == '.' else 'comma'}"
+        if found and found.grouped and not self.grouped:
+            return "a number without thousands separators"
+        if not self.bare:
+            return f"a number in {self.unit}"
+        return "a number" if cell.lower().strip("+-") not in INFINITE else "a finite number"
+
+    def remedy(self, name: str, cell: str) -> str:
+        """Say how to read a date whose day and month are exchanged; empty for other cells."""
+        other = exchanged(self.date)
+        if other == self.date or np.isnan(parsed_dates([cell], other)[0]):
+            return ""
+        said = shlex.quote(f"{name}=date:{other}")
+        python = f"kinds={{{name!r}: 'date:{other}'}} in Python"
+        return f"if that is how dates are written, fit again with --as {said} ({python})."
+
+
+def exchanged(date: str) -> str:
+    """Exchange day and month in a format, if it has both."""
+    both = "%m" in date and "%d" in date
+    return date.translate(str.maketrans("md", "dm")) if both else date
+
+
+def unit_ratio(unit: str, other: str) -> float:
+    """Return how many of the other unit one is; NaN if they do not measure the same."""
+    (kind, size), (other_kind, other_size) = (UNITS.get(one, ("", 1.0)) for one in (unit, other))
+    return size / other_size if kind and kind == other_kind else np.nan
 
 
 def kind_of_type(values: Any) -> str:
@@ -143,7 +202,10 @@ def as_series(values: Any) -> Any:
     values = values.infer_objects()
     kind = pandas.api.types.infer_dtype(values, skipna=True)
     if kind in ("date", "datetime", "datetime64"):
-        return pandas.to_datetime(values)
+        try:
+            return pandas.to_datetime(values)
+        except ValueError:  # of several zones
+            return pandas.to_datetime(values, utc=True)
     if kind in ("decimal", "integer", "floating", "mixed-integer-float"):
         return pandas.to_numeric(values)
     for value in values:
@@ -226,23 +288,49 @@ def timestamps(days: Floats) -> Any:
     return require("pandas", "cli").to_datetime(np.rint(days * DAY), unit="us").as_unit("us")
 
 
-def parsed_dates(words: Any, date: str) -> Floats:
+def parsed_dates(words: Any, date: str, utc: bool = False) -> Floats:
     """Return text cells of a format as days since 1970, or parts of a day; NaN for other cells.
 
-    Days and times are those that are written, whatever the zone.
+    Days and times are those that are written, whatever the zone, or with `utc` those of UTC.
     """
     pandas, days = require("pandas", "cli"), np.full(len(words), np.nan)
-    words = pandas.Series(words, dtype="str").str.replace(OFFSET, r"\1", regex=True)
+    words = pandas.Series(np.asarray(words, dtype=object), dtype="str")
+    offsets = offsets_in_days(words) if utc else 0.0
+    words = words.str.replace(OFFSET, r"\1", regex=True)
     for one in date.split("|"):
-        stamps = pandas.to_datetime(words, format=one.replace("%z", "").strip(), errors="coerce")
-        found = in_days(stamps)
-        found = found if re.search("%[Yy]|ISO", one) else found % 1
+        if one in NUMBERED:
+            size, start = NUMBERED[one]
+            found = pandas.to_numeric(words, errors="coerce").to_numpy() * size + start
+        else:
+            form = one.replace("%z", "").strip()
+            some = words.str.replace(HALF_DAY, r"\1 \2m", regex=True) if "%p" in one else words
+            found = in_days(pandas.to_datetime(some, format=form, errors="coerce"))
+            found = found if re.search("%[Yy]|ISO", one) else found % 1
         days = np.where(np.isnan(days), found, days)
-    return days
+    return np.asarray(days - offsets)
+
+
+def offsets_in_days(words: Any) -> Floats:
+    """Return the offsets from UTC that times are written with; 0 for none."""
+    found = words.str.extract(OFFSET)[1].fillna("Z").to_numpy()
+    known = {}
+    for text in set(found.tolist()):
+        digits = text[1:].replace(":", "").ljust(4, "0")
+        size = 0.0 if text == "Z" else (int(digits[:2]) + int(digits[2:]) / 60) / 24
+        known[text] = -size if text.startswith("-") else size
+    return np.array([known[text] for text in found.tolist()])
 
 
 def guessed_date(text: str) -> str | None:
     text = OFFSET.sub(r"\1", text)
+    half = HALF_DAY.search(text)
+    if half:
+        time = text[: half.end(1)]
+        date = guessed_date(time if ":" in time else f"{time}:00")
+        if date is None or "%H" not in date:
+            return None
+        date = date if ":" in time else date.replace(":%M", "")
+        return f"{date.replace('%H', '%I')} %p"
     known = next((date for pattern, date in DATES.items() if re.fullmatch(pattern, text)), None)
     if known:
         return known

@@ -9,6 +9,11 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import require
 from cayleyklein.columns.cells import DASHES, CellFormat, as_words, timestamps
 
+# Days of the circles of dates, and their names.
+DAY_PERIODS = {1.0: "hour", 7.0: "weekday", 365.2425: "day of the year"}
+MISSING_LEVEL = "(missing)"  # the category of missing cells, if the fitted table has some
+LEVEL_OF_ITS_OWN = "a category of its own"
+
 
 @dataclass(frozen=True)
 class Column:
@@ -24,13 +29,17 @@ class Column:
     cells : CellFormat
         How its cells are written.
     fill : float, str or None
-        Value of missing cells: the median, or the most frequent category.
+        Value of missing cells: the median; the category "(missing)" if cells were missing in the
+        fitted table, or else the most frequent one.
     categories, rare : tuple of str
         Categories with their own number, or in their order, and rare ones that share one.
+    circles : tuple of float
+        Periods of the circles that a number or a date is on, too: a day, a week and a year of
+        dates, 24 of whole numbers that are hours.
     levels : tuple of tuples of float
         Mean targets of many categories, and at the end those of all rows.
-    encoder : skrub.StringEncoder or None
-        Encodes long text.
+    encoder : sklearn.pipeline.Pipeline or None
+        Encodes text.
 
     Examples
     --------
@@ -44,6 +53,11 @@ class Column:
     ([[3.0], [nan]], 'number')
     >>> length.is_missing(pd.Series(["3", "unknown", None]))
     array([False,  True,  True])
+    >>> length.read(pd.Series(["3", "three", None]))[1]
+    array([False,  True, False])
+    >>> colour = TableEncoder().fit(pd.DataFrame({"colour": ["red", "blue", "red"]})).columns_[0]
+    >>> colour.places(pd.Series(["red", "green"])).tolist(), colour.words(pd.Series(["-"])).tolist()
+    ([1, -1], [nan])
     """
 
     name: str
@@ -54,13 +68,14 @@ class Column:
     fill: float | str | None = None
     categories: tuple[str, ...] = ()
     rare: tuple[str, ...] = ()
+    circles: tuple[float, ...] = ()
     levels: tuple[tuple[float, ...], ...] = ()
     encoder: Any = None
 
     @property
     def is_plain(self) -> bool:
-        """Whether it was numbers, and none was missing or guessed."""
-        return self.kind == "number" and not (self.n_missing or self.cells.guess)
+        """Whether it was numbers, and none was missing, guessed or on a circle."""
+        return self.kind == "number" and not (self.n_missing or self.cells.guess or self.circles)
 
     @property
     def feature_names(self) -> list[str]:
@@ -72,20 +87,38 @@ class Column:
             values = [*self.categories, "(rare)"] if self.rare else self.categories
             return [f"{self.name}={value}" for value in values]
         if self.kind == "text":
-            return [f"{self.name}[{i}]" for i in range(self.encoder.n_components_)]
-        return [] if self.kind == "unused" else [self.name]
+            return [f"{self.name}[{i}]" for i in range(self.encoder[-1].n_components)]
+        names = [] if self.kind == "unused" else [self.name]
+        for said in self._names_of_circles():
+            names += [f"{self.name} ({said}, cos)", f"{self.name} ({said}, sin)"]
+        return names
+
+    def _names_of_circles(self) -> list[str]:
+        if self.kind == "date":
+            return [DAY_PERIODS[period] for period in self.circles]
+        return [f"of {period:g}" for period in self.circles]
 
     def encode(self, values: Any) -> Floats:
         """Return the cells of a later table as numbers, of shape (n, n_features).
 
-        A missing number, date or ordered category is NaN.
+        A number or date that is missing or cannot be read, and a missing ordered category, is NaN.
         """
+        return self.read(values)[0]
+
+    def read(self, values: Any) -> tuple[Floats, Bools]:
+        """Return cells as numbers, and which cells cannot be read and count as missing."""
         if self.kind in ("number", "date"):
-            return self.cells.floats(values)[:, None]
-        words = self._words(values)
+            floats, odd = self.cells.read(values)
+            angles = [floats * (2 * np.pi / period) for period in self.circles]
+            rounds = [turn(angle) for angle in angles for turn in (np.cos, np.sin)]
+            return np.column_stack([floats, *rounds]), odd
+        return self._encoded_words(values), np.zeros(len(values), dtype=bool)
+
+    def _encoded_words(self, values: Any) -> Floats:
+        words = self.words(values)
         if self.kind == "text":
             return np.asarray(self.encoder.transform(words.fillna("")), dtype=np.float64)
-        places = self._places(values)
+        places = self.places(values)
         if self.kind == "ordered":
             unknown = words.isna().to_numpy() | (places < 0)
             return np.where(unknown, np.nan, places)[:, None]
@@ -94,9 +127,9 @@ class Column:
         n = len(self.categories) + bool(self.rare)
         return np.asarray(places[:, None] == np.arange(n), dtype=np.float64)
 
-    def _places(self, values: Any) -> Ints:
+    def places(self, values: Any) -> Ints:
         """Return the positions of categories, the rare ones at the end; -1 for unknown ones."""
-        words = self._words(values).fillna(self.fill)
+        words = self.words(values).fillna(self.fill)
         places = require("pandas", "cli").Index(self.categories).get_indexer(words)
         is_rare = words.isin(self.rare).to_numpy() if self.rare else False
         return np.where(is_rare, len(self.categories), places)
@@ -105,11 +138,13 @@ class Column:
         """Return which cells of a later table are missing."""
         if self.kind in ("number", "date"):
             return np.isnan(self.cells.floats(values))
-        return np.asarray(self._words(values).isna())
+        return np.asarray(self.words(values).isna())
 
-    def _words(self, values: Any) -> Any:
+    def words(self, values: Any) -> Any:
         """Return text cells; dashes are missing unless they or a plus are categories."""
         words = as_words(values)
+        if self.cells.absent:
+            words = words.mask(words.isin(self.cells.absent))
         if {"+", *DASHES}.isdisjoint((*self.categories, *self.rare)):
             words = words.mask(words.isin(DASHES))
         return words
@@ -118,7 +153,11 @@ class Column:
     def filling(self) -> str:
         """Value of missing cells, in words; empty for text and columns that are not used."""
         if self.kind == "category":
-            return f"the most frequent, {self.fill}"
+            return (
+                LEVEL_OF_ITS_OWN
+                if self.fill == MISSING_LEVEL
+                else f"the most frequent, {self.fill}"
+            )
         if self.kind == "ordered":
             return f"an estimate, about the median, {self.fill}"
         if self.kind not in ("number", "date"):
@@ -137,4 +176,6 @@ class Column:
         return plain | {"cells": cells}
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.text}"
+        circles = ", ".join(self._names_of_circles())
+        also = f"; also on circles: {circles}" if circles else ""
+        return f"{self.name}: {self.text}{also}"

@@ -15,7 +15,8 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import list_indices
 from cayleyklein.columns import gaps, means, uses
 from cayleyklein.columns.encoder import TableEncoder
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.columns.unreadable import OddCell, told
+from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
 
 
 class TableInput(TakesTables):
@@ -69,8 +70,7 @@ def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) ->
             validate_data(estimator, X, skip_check_array=True)
     else:
         options: Any = {"ensure_min_samples": least_rows, "reset": reset}
-        options["ensure_all_finite"] = "allow-nan" if takes else True
-        rows = check_data(estimator, X, order="C", **options)
+        rows = numbers_with_gaps(estimator, X, **options)
     return rows, check_lengths(estimator, rows, y)
 
 
@@ -111,8 +111,7 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     if isinstance(encoder, TableEncoder):
         return encoder._encoded(query_table(estimator, X))
     takes = isinstance(estimator, TableInput)
-    finite = "allow-nan" if takes else True
-    rows: Floats = check_data(estimator, X, order="C", reset=False, ensure_all_finite=finite)
+    rows = numbers_with_gaps(estimator, X, reset=False)
     if isinstance(encoder, gaps.Gaps):
         return encoder.fill(rows)
     if takes and np.isnan(rows).any():
@@ -130,6 +129,23 @@ def query_rows(estimator: Any, X: Any) -> Floats:
 def query_table(estimator: Any, X: Any) -> Any:
     """Return X as a table with the columns that the encoder of a fitted estimator uses."""
     return estimator.encoder_._table(X, estimator._said or type(estimator).__name__)
+
+
+def numbers_with_gaps(estimator: Any, X: Any, **options: Any) -> Floats:
+    """Return checked rows; where NaN are taken, infinite numbers are NaN, with a warning."""
+    takes = isinstance(estimator, TableInput)
+    rows: Floats = check_data(estimator, X, order="C", ensure_all_finite=not takes, **options)
+    infinite = np.isinf(rows) if takes else np.zeros(0, dtype=bool)
+    if not infinite.any():
+        return rows
+    has_names = hasattr(X, "columns")
+    found = {}
+    for j in np.flatnonzero(infinite.any(axis=0)).tolist():
+        name = str(X.columns[j]) if has_names else f"x{j}"
+        places = np.flatnonzero(infinite[:, j]).tolist()
+        found[name] = [OddCell(i + 1, str(rows[i, j]), "a finite number", "") for i in places]
+    warnings.warn(told(found), UnreadableCellsWarning, stacklevel=4)
+    return np.where(infinite, np.nan, rows)
 
 
 def holds_words(X: Any) -> bool:

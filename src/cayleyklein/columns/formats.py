@@ -69,10 +69,14 @@ def _find(values: Any, kind: str) -> list[CellFormat]:
     held = _cells.kind_of_type(values)
     if held == "date":
         return [CellFormat("date", date="ISO8601")]
-    if held == "number":  # cells of a later table may be text
-        return [CellFormat("number", mark) for mark in ".,"]
+    if held == "number" and kind != "date":  # cells of a later table may be text
+        infinite = np.isinf(_cells.in_days(values))
+        absent = tuple(as_words(values[infinite]).unique()) if infinite.any() else ()
+        return [CellFormat("number", mark, absent=absent) for mark in ".,"]
     counts = as_words(values).value_counts()
     found = _find_in_text(counts, kind, given) if len(counts) else [CellFormat()]
+    if kind == "date" and not given and found[0].kind == "words":
+        found = numbered_date(counts) or found
     if kind and (found[0].kind == "words" or len(found[0].absent) == len(counts)):
         example = f", such as {counts.index[0]!r}" if len(counts) else ""
         said = f"Column {values.name!r} was said to be a {kind}"
@@ -102,6 +106,19 @@ def _is_enough(cells: CellFormat, share: float) -> bool:
     return share >= (0.5 if all(map(_cells.PLACEHOLDER.fullmatch, cells.absent)) else 0.9)
 
 
+def numbered_date(counts: Any) -> list[CellFormat]:
+    """Return how numbers are dates, such as the serial numbers of Excel, if they can be."""
+    floats = require("pandas", "cli").to_numeric(counts.index, errors="coerce").to_numpy()
+    known = ~np.isnan(floats)
+    for date, (low, high) in _cells.NUMBERED_RANGES.items():
+        if known.any() and ((floats[known] >= low) & (floats[known] <= high)).all():
+            said = f"its numbers are read as dates, date:{date}; days since 1970 are date:days"
+            guess = said if date in _cells.NUMBERED else ""
+            absent = tuple(counts.index[~known])
+            return [CellFormat("date", date=date, absent=absent, guess=guess)]
+    return []
+
+
 def are_codes(counts: Any) -> bool:
     """Say whether digits are names: some, or one in ten of unequal length, start as 007 does."""
     index, weights = counts.index, counts.to_numpy()
@@ -122,7 +139,22 @@ def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
     fits = index.str.fullmatch(WHOLE_WITH_POINTS).all()
     grouped = bool(fits and index.str.contains(".", regex=False).any())
     with_comma = CellFormat("number", ",", grouped=grouped)
-    return (CellFormat("number"), 1.0), (with_comma, float(fits))
+    absent = tuple(index[index.str.lower().str.lstrip("+-").isin(_cells.INFINITE)])
+    point = CellFormat("number", absent=absent, guess=names_like_numbers(index))
+    return (point, 1.0 if len(absent) < len(index) else 0.0), (with_comma, float(fits))
+
+
+def names_like_numbers(index: Any) -> str:
+    """Say that numbers may be codes such as 1E5, or versions such as 1.10 after 1.9."""
+    powers = index[index.str.fullmatch(r"\d+[eE]\d+")]
+    others = index[~index.isin(powers)]
+    said = "are read as a number; if they are names, fit again with the kind category"
+    if len(powers) and others.str.fullmatch(r"\d+").all():
+        return f"codes such as {powers[0]!r} {said}"
+    versions = index[index.str.fullmatch(r"\d{1,3}\.\d*[1-9]0")]
+    if len(versions) and index.str.fullmatch(r"\d{1,3}\.\d").any():
+        return f"versions such as {versions[0]!r} {said}"
+    return ""
 
 
 def number_format(counts: Any, decimal: str) -> FormatFit:
@@ -135,17 +167,23 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
     unit = next((unit for unit, _ in units.most_common() if unit), "")
     if units[""] and unit != "%" and not re.fullmatch(_cells.CURRENCY, unit):
         unit = ""  # "12" next to "12b" is not a unit of measure
-    fitting = [found if found and found.unit in ("", unit) else None for found in parsed]
+    several = [one for one in units if one and not np.isnan(_cells.unit_ratio(one, unit))]
+    fits_unit = {unit, *several, *([""] if len(several) < 2 else [])}
+    fitting = [found if found and found.unit in fits_unit else None for found in parsed]
     limits = np.array([found is not None and found.limited for found in fitting])
     if 2 * weights[limits].sum() > weights.sum():  # ages <18 and >65 are categories
         fitting = [None if limited else f for f, limited in zip(fitting, limits, strict=True)]
         limits[:] = False
     fits = np.array([found is not None for found in fitting])
+    guesses = [f"{', '.join(sorted(several))} are converted to {unit}"] if len(several) > 1 else []
     n_limits, shown = int(weights[limits].sum()), ", ".join(map(repr, index[limits][:3]))
+    if n_limits:
+        guesses.append(f"bounds count as numbers ({n_limits}: {shown})")
+    bare = len(several) < 2 and (unit != "%" or bool(units[""]))
     cells = CellFormat(
-        "number", decimal, unit, bare=unit != "%" or bool(units[""]), absent=tuple(index[~fits]),
+        "number", decimal, unit, bare=bare, absent=tuple(index[~fits]),
         grouped=any(found.grouped for found in fitting if found),
-        guess=f"bounds count as numbers ({n_limits}: {shown})" if n_limits else "",
+        guess="; ".join(guesses),
     )  # fmt: skip
     return cells, float(weights[fits].sum() / weights.sum())
 
@@ -155,9 +193,10 @@ def date_format(counts: Any) -> FormatFit:
     formats = Counter(filter(None, map(_cells.guessed_date, counts.index[:50])))
     for date in list(formats):  # 03/04/2024 has two
         if date.startswith(("%m", "%d")):
-            formats[date.translate(_cells.DAY_AND_MONTH)] += 0
+            formats[_cells.exchanged(date)] += 0
     found = [date for date, _ in formats.most_common(8)]
-    found = ["ISO8601" if date.startswith("%Y-%m-%d") else date for date in found]
+    iso = [date.startswith("%Y-%m-%d") and "%p" not in date for date in found]
+    found = ["ISO8601" if is_iso else date for is_iso, date in zip(iso, found, strict=True)]
     tried = {date: parsed_dates(counts.index, date) for date in found}
     if not tried:
         return CellFormat(), 0.0
@@ -172,7 +211,7 @@ def date_format(counts: Any) -> FormatFit:
     others = [one for one in equal if not np.array_equal(tried[one], days, equal_nan=True)]
     said = f"its dates are read as {best}, but could be {others[0]}" if others else ""
     while True:  # other formats for the cells that are left, but not with day and month exchanged
-        swapped = [one.translate(_cells.DAY_AND_MONTH) for one in best.split("|")]
+        swapped = [_cells.exchanged(one) for one in best.split("|")]
         joined = [(np.where(np.isnan(days), tried[d], days), d) for d in tried if d not in swapped]
         more, date = max(joined, key=lambda pair: share(pair[0]), default=(days, ""))
         if share(more) <= share(days):
@@ -181,5 +220,11 @@ def date_format(counts: Any) -> FormatFit:
     if "|" in best:
         mixed = f"its dates are written in several ways, {best.replace('|', ', ')}"
         said = "; ".join(filter(None, [said, mixed]))
+    offsets = _cells.offsets_in_days(counts.index.to_series())
+    utc = bool(np.ptp(offsets) > 1.5 / 24)  # more than summer time changes
+    if utc:
+        said = "; ".join(
+            filter(None, [said, "its times have offsets of several zones, and are UTC"])
+        )
     absent = tuple(counts.index[np.isnan(days)])
-    return CellFormat("date", date=best, absent=absent, guess=said), share(days)
+    return CellFormat("date", date=best, absent=absent, utc=utc, guess=said), share(days)

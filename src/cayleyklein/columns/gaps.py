@@ -1,4 +1,4 @@
-"""Missing numbers: what the known numbers of a row let expect, and gaps that tell something."""
+"""Impute missing numbers by their conditional mean; flag gaps that carry information."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -50,7 +50,8 @@ class Gaps:
                 scale[j] = largest * np.sqrt(share @ away**2 / share.sum()) or 1.0
         telling = np.empty(0, dtype=np.intp)
         if targets is not None:
-            some = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+            _, first = np.unique(missing, axis=1, return_index=True)  # of equal gaps
+            some = np.sort(first[missing[:, first].any(axis=0) & ~missing[:, first].all(axis=0)])
             p = [f_test(missing[:, j].astype(int), targets[kept], weights)[0].min() for j in some]
             telling = some[np.array(p) * targets.shape[1] < TELLING]
         found = cls(median, scale, None, telling)

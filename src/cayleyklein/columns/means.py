@@ -81,10 +81,27 @@ def f_test(codes: Ints, targets: Floats, weights: Floats) -> tuple[Floats, Float
     return np.where(ratio > 0, fdtrc(k - 1, n - k, ratio), 1.0), told
 
 
+def row_hashes(table: Any, weights: Floats) -> tuple[Any, Any]:
+    """Return hashes that tell rows apart, and hashes to sort them by.
+
+    The order depends neither on the order of rows and columns nor on copies of rows: each column
+    has the sum of the hashes of its cells in the distinct rows of positive weight as its key.
+    """
+    hash_cells = require("pandas", "cli").util.hash_pandas_object
+    exact = hash_cells(table, index=False).to_numpy()
+    some = np.flatnonzero(weights > 0)
+    some = some[np.unique(exact[some], return_index=True)[1]]
+    order = np.zeros(len(table), dtype=np.uint64)
+    for name in table.columns:
+        hashes = hash_cells(table[name], index=False).to_numpy()
+        key = hashes[some].sum(dtype=np.uint64)
+        order += (hashes ^ key) * np.uint64(0x9E3779B97F4A7C15)
+    return exact, order
+
+
 def folds_of(table: Any, targets: Floats, weights: Floats) -> Ints:
     """Return the fold of each row, whatever the order of the rows; -1 for rows of weight 0."""
-    hashes = require("pandas", "cli").util.hash_pandas_object(table, index=False).to_numpy()
-    order = np.lexsort((hashes, *targets.T[::-1], weights == 0))
+    order = np.lexsort((row_hashes(table, weights)[1], *targets.T[::-1], weights == 0))
     folds = np.empty(len(table), dtype=np.int64)
     folds[order] = np.arange(len(table)) % MEAN_FOLDS
     return np.where(weights > 0, folds, -1)
@@ -95,14 +112,17 @@ def means_of_others(
 ) -> Floats:
     """Return the mean targets (n, t) of each row's category in the other folds.
 
-    So a row does not tell its own target. Rows of weight 0 have the means of all rows.
+    So a row does not tell its own target. Rows of weight 0 have the means of all rows, and if their
+    category is unknown (the code -1) the mean of all.
     """
-    found = np.empty_like(targets)
+    unknown, found = codes < 0, np.empty_like(targets)
+    codes = np.where(unknown, 0, codes)
     for fold in range(-1, MEAN_FOLDS):
         mine = folds == fold
         others = np.where(mine, 0.0, weights)
         if mine.any() and others.any():
             found[mine] = category_means(codes, targets, others, n_levels)[codes[mine]]
+    found[unknown] = weights @ targets / weights.sum()
     return found
 
 

@@ -16,8 +16,9 @@ from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, req
 from cayleyklein.columns import cells as _cells
 from cayleyklein.columns import means
 from cayleyklein.columns.cells import DASHES, CellFormat, as_series, as_words, timestamps
-from cayleyklein.columns.column import Column
+from cayleyklein.columns.column import MISSING_LEVEL, Column
 from cayleyklein.columns.formats import find_formats
+from cayleyklein.columns.text import fit_text, is_long
 from cayleyklein.exceptions import InvalidInputError
 
 HEADER_ADVICE = (
@@ -32,8 +33,6 @@ IDENTIFIER_FROM = 10  # rows from which a column that hardly repeats a value can
 # and none repeats, the rows were numbered.
 SURPRISE = 5.0
 HARDLY_REPEATS = 0.75  # share of distinct texts from which they identify rows
-LONG_TEXT = 4  # mean number of words in a cell from which text is encoded, not taken for a name
-TEXT_COMPONENTS = 10  # numbers that a column of long text becomes
 ID_NAME = re.compile(  # "no" is the last word only: "no_of_employees" is a quantity
     r"(.*[\W_])?(ids?|[ug]uid|uuid|rowid|idx|pk)([\W_].*)?"
     r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
@@ -96,7 +95,8 @@ def fit_columns(
             continue
         kind, _, said = kinds.get(name, "").partition(":")
         order = orders.get(name) or tuple(map(str.strip, said.split("<")))
-        column = _fit(table[name], formats[name], kind, order, most[0], weights)
+        tries = targets is not None
+        column = _fit(table[name], formats[name], kind, order, most[0], weights, tries)
         n_levels = len(column.feature_names) if column.kind == "category" else 0
         if n_levels > most_levels:
             column = with_means(column, table[name], targets, weights)
@@ -136,7 +136,7 @@ def with_means(column: Column, values: Any, targets: Any, weights: Floats) -> Co
     said = f"{len(names)} categories, as the mean target of each"
     text = "; ".join([said, *column.text.split("; ")[1:]])
     column = replace(column, categories=names, rare=(), text=text)
-    levels = means.category_means(column._places(values), targets, weights, len(names))
+    levels = means.category_means(column.places(values), targets, weights, len(names))
     return replace(column, levels=tuple(map(tuple, levels.tolist())))
 
 
@@ -158,7 +158,7 @@ def check_name(name: str, table: Any, to: str = "") -> None:
 
 def _fit(
     values: Any, cells: CellFormat, wanted: str, order: tuple[str, ...], max_categories: int,
-    weights: Floats,
+    weights: Floats, tries: bool,
 ) -> Column:  # fmt: skip
     pandas = require("pandas", "cli")
     if cells.kind == "words":
@@ -167,21 +167,18 @@ def _fit(
         read = read if read.nunique() > 1 and not (read == "+").any() else words
     else:
         read = pandas.Series(cells.floats(values))
-    known, weights = read.dropna(), weights[read.notna().to_numpy()]
-    kind, text = _use(values, known, cells, wanted)
-    n_missing, parts = len(values) - len(known), {}
+    known, every_weight, weights = read.dropna(), weights, weights[read.notna().to_numpy()]
+    kind, text = _use(values, known, cells, wanted, tries)
+    n_missing = len(values) - len(known)
+    parts: dict[str, Any] = {}
     if kind == "text":
-        words = as_words(values)
-        encoder = require("skrub", "cli").StringEncoder(TEXT_COMPONENTS, random_state=0)
-        with warnings.catch_warnings():  # few rows have fewer components
-            warnings.filterwarnings("ignore", message="The matrix shape is")
-            try:
-                encoder.fit_transform(words.mask(words.isin(DASHES)).fillna(""))
-                text, parts = f"text as {encoder.n_components_} numbers", {"encoder": encoder}
-            except ValueError:  # an empty vocabulary
-                kind, text = "unused", "text without words"
+        column = Column(str(values.name), kind, n_missing, "", cells)
+        return column if tries and not wanted else with_text(column, values)
     elif kind == "category":
-        counts = pandas.Series(weights).groupby(known.to_numpy()).sum()
+        words = as_words(values)[read.notna().to_numpy()]
+        counts = pandas.Series(weights).groupby(words.to_numpy()).sum()
+        if n_missing:
+            counts[MISSING_LEVEL] = every_weight.sum() - weights.sum()
         text, parts = _categories(counts, max_categories)
     elif kind == "order":
         kind, text = "ordered", f"ordered categories as one number, {' < '.join(order)}"
@@ -209,10 +206,22 @@ def _fit(
     return replace(column, text=text)
 
 
-def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, str]:
+def with_text(column: Column, values: Any) -> Column:
+    """Encode text by its n-grams."""
+    encoder = fit_text(column.words(values).fillna(""))
+    if encoder is None:
+        return replace(column, kind="unused", text="not used: text without words")
+    column = replace(column, encoder=encoder)
+    return replace(column, text=f"text as {len(column.feature_names)} numbers")
+
+
+def _use(values: Any, known: Any, cells: CellFormat, wanted: str, tries: bool) -> tuple[str, str]:
+    """Return the kind of a column, or why it is not used; with `tries`, any text may be of use."""
     n_distinct = known.nunique()
     if n_distinct == 0:
         return "unused", "every cell is missing"
+    if n_distinct == 1 and len(known) < len(values):
+        return "category", ""
     if n_distinct == 1:
         return "unused", f"every cell is {as_series(values).dropna().iloc[0]}"
     if wanted:
@@ -223,7 +232,7 @@ def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, 
         return cells.kind, ""
     if len(known) < IDENTIFIER_FROM or n_distinct <= HARDLY_REPEATS * len(known):
         return "category", ""
-    if known.str.count(r"\S+").mean() >= LONG_TEXT:
+    if tries or is_long(known):
         return "text", ""
     return "unused", "text that hardly ever repeats, an identifier"
 
@@ -237,7 +246,8 @@ def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
     text = f"{len(counts)} categories, one number for each of {listed}"
     if rare:
         text += f", and one for the {n_rare} rarest"
-    return text, {"fill": counts.idxmax(), "categories": shown, "rare": rare}
+    fill = MISSING_LEVEL if MISSING_LEVEL in counts.index else counts.idxmax()
+    return text, {"fill": fill, "categories": shown, "rare": rare}
 
 
 def is_identifier(name: str, numbers: Floats) -> bool:

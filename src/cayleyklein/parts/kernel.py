@@ -246,7 +246,7 @@ def best_tuning(
     return min(losses, key=lambda tuning: losses[tuning])
 
 
-def left_out_errors(distance: Distance, rows: TargetPlaces) -> Floats:
+def place_errors(distance: Distance, rows: TargetPlaces) -> Floats:
     """Return what a machine without a place misses of its targets (p, t), γ and λ the best."""
     among = distance(rows.X)
     unit = typical_distance(among)

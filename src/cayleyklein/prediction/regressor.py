@@ -321,7 +321,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "target_scale": [StrOptions({"auto", *scales.SCALES})],
+        "target_scale": [StrOptions({"auto", *scales.TARGET_SCALES})],
     }
 
     def __init__(

@@ -21,7 +21,7 @@ from cayleyklein.parts.distances import weigh_columns
 from cayleyklein.parts.places import pool_rows
 
 AS_GIVEN, LOGARITHM, NORMAL_SCORES = "as given", "logarithm", "normal scores"
-SCALES = (AS_GIVEN, LOGARITHM, NORMAL_SCORES)
+TARGET_SCALES = (AS_GIVEN, LOGARITHM, NORMAL_SCORES)
 TRIED_ROWS = 500  # rows that choose a scale
 SKEWED = 1.0  # skewness from which other scales are tried; of 500 normal numbers it is 0 ± 0.1
 
@@ -129,30 +129,30 @@ def best_kind(sample: GivenRows, target: int, kinds: list[str]) -> str:
     they say nothing surely.
     """
     y = sample.target.reshape(len(sample.target), -1)[:, target]
-    usual, share = left_out_errors(sample, y, AS_GIVEN)
+    usual, share = errors_on_scale(sample, y, AS_GIVEN)
     usual = np.abs(usual)
     most = 5 * np.median(usual)
     best = AS_GIVEN
     largest = 2.0
     for kind in kinds:
-        errors = np.abs(left_out_errors(sample, y, kind)[0])
+        errors = np.abs(errors_on_scale(sample, y, kind)[0])
         gains = usual - errors
         both = usual + errors
         relative = np.divide(gains, both, out=np.zeros_like(gains), where=both > 0)
-        surety = in_standard_errors(np.clip(gains, -most, most), share)
-        if surety > largest and in_standard_errors(relative, share) > 2.0:
+        surety = mean_in_standard_errors(np.clip(gains, -most, most), share)
+        if surety > largest and mean_in_standard_errors(relative, share) > 2.0:
             largest = surety
             best = kind
     return best
 
 
-def in_standard_errors(gains: Floats, share: Floats) -> float:
+def mean_in_standard_errors(gains: Floats, share: Floats) -> float:
     """Return the weighted mean of gains in units of its standard error."""
     mean, error = gain_of(gains, np.zeros_like(gains), share)
     return mean / error if error > 0 else 0.0
 
 
-def left_out_errors(sample: GivenRows, y: Floats, kind: str) -> tuple[Floats, Floats]:
+def errors_on_scale(sample: GivenRows, y: Floats, kind: str) -> tuple[Floats, Floats]:
     """Return the errors (p,) of places, each left out of a kernel machine in columns, and shares.
 
     The errors are in the unit of y.
@@ -164,6 +164,6 @@ def left_out_errors(sample: GivenRows, y: Floats, kind: str) -> tuple[Floats, Fl
     unit = np.sqrt(share @ (z - middle) ** 2)
     rows = pool_rows(sample, ((z - middle) / unit)[:, None], False)
     truth = pool_rows(sample, y[:, None], False).targets[:, 0]
-    missed = kernel.left_out_errors(weigh_columns(rows), rows)[:, 0]
+    missed = kernel.place_errors(weigh_columns(rows), rows)[:, 0]
     predicted = scale.carried_back((rows.targets[:, 0] - missed) * unit + middle)
     return truth - predicted, rows.weights / rows.weights.sum()

@@ -18,7 +18,7 @@ from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.kernel_estimator import KernelEstimator, with_modelled_targets
-from cayleyklein.prediction.scales import SCALES, NumberScale
+from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 from cayleyklein.prediction.sums import Sum, SumFit
 
 ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
@@ -97,7 +97,9 @@ def answer_state(answer: AnyAnswer) -> dict[str, Any]:
 
 def restored_numbers(state: dict[str, Any]) -> Numbers:
     scales = tuple(NumberScale(**scale) for scale in state["scales"])
-    if not len(scales) == len(state["mean"]) or {scale.kind for scale in scales} - set(SCALES):
+    if not len(scales) == len(state["mean"]) or {scale.kind for scale in scales} - set(
+        TARGET_SCALES
+    ):
         raise InvalidInputError("the scales of its targets are not known")
     return Numbers(**{**state, "scales": scales})
 

@@ -44,9 +44,10 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         model: str = "auto",
         geometry: str = "auto",
         weights: str = "auto",
-        max_categories: int = 20,
+        max_categories: int = 50,
         kinds: Mapping[str, str] | None = None,
         drop: Collection[str] = (),
+        errors: str = "warn",
         subsample: int | float | str | None = "auto",
         random_state: int | None = 0,
         n_jobs: int | None = None,
@@ -59,6 +60,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         self.max_categories = max_categories
         self.kinds = kinds
         self.drop = drop
+        self.errors = errors
         self.subsample = subsample
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -86,7 +88,10 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         estimator = self._estimator(len(index))
         target = self._as_target(estimators.check_lengths(self, index, y))
         columns = encoder.TableEncoder(
-            max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
+            max_categories=self.max_categories,
+            kinds=self.kinds,
+            drop=self.drop,
+            errors=self.errors,
         )
         entrance.wrap(estimator, type(self).__name__, columns)
         estimator.fit(X, target, sample_weight)
@@ -240,7 +245,7 @@ default="auto"
         Weight of a vote: 1 ("uniform"), 1/d_i ("distance"), 1 - d_i/d_{k+1} ("linear"), or that
         with distances divided by the root of each row's distance to its fifth nearest ("local",
         "auto").
-    max_categories : int, default=20
+    max_categories : int, default=50
         Maximum number of encoded columns for one column of categories; the rarest categories share
         one.
     kinds : mapping of str to str, optional
@@ -325,7 +330,7 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
         Weight in the mean: 1, 1/d_i ("distance") or 1 - d_i/d_{k+1} ("linear", "auto").
-    max_categories : int, default=20
+    max_categories : int, default=50
         Maximum number of encoded columns for one column of categories; the rarest categories share
         one.
     kinds : mapping of str to str, optional

@@ -10,7 +10,8 @@ from cayleyklein._typing import AnyArray
 from cayleyklein._validation import as_choice, as_text, require
 from cayleyklein.columns import formats, uses
 from cayleyklein.columns.cells import CellFormat, as_words
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.columns.unreadable import odd_cells, told
+from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
 
 
 class TargetColumn(NamedTuple):
@@ -42,8 +43,13 @@ class TargetColumn(NamedTuple):
     def split(self, table: Any) -> tuple[Any, AnyArray, int]:
         """Return the rows that have a target, their targets, and the number of rows without."""
         uses.check_name(self.name, table)
+        target: AnyArray
         if self.task == "number":
-            target: AnyArray = self.cells.floats(table[self.name])
+            values = table[self.name]
+            target, odd = self.cells.read(values)
+            if odd.any():
+                said = told({self.name: odd_cells(values, self.cells, odd)})
+                warnings.warn(said, UnreadableCellsWarning, stacklevel=2)
             known = ~np.isnan(target)
             target = target[known]
         else:

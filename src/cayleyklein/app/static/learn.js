@@ -258,7 +258,7 @@
     const place = one("#predictions"), wanted = JSON.stringify(found);
     if (place.dataset.shown === wanted) return;
     place.dataset.shown = wanted;
-    place.replaceChildren(...(found ? [row(found.names.map((name) => cell("th", name, "col"))), ...found.rows.map((cells) => row(cells.map((text) => cell("td", text))))] : []));
+    place.replaceChildren(...(found ? [element("caption", found.notes.join(" ")), row(found.names.map((name) => cell("th", name, "col"))), ...found.rows.map((cells) => row(cells.map((text) => cell("td", text))))] : []));
   }
 
   function showConfusion(table) {

@@ -1,0 +1,163 @@
+"""Encodings that have to earn their place: circles, text, and many categories one by one.
+
+All are judged on rows that are left out. Without targets there is no evidence.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.columns import means, uses
+from cayleyklein.columns.cells import timestamps
+from cayleyklein.columns.column import DAY_PERIODS, Column
+from cayleyklein.columns.evidence import CLEAR_GAIN, EncodingJudge
+from cayleyklein.columns.text import fit_text, is_long
+
+NUMBER_PERIODS = (7, 12, 24, 60, 360, 365)  # of whole numbers, from 0 or 1
+LEAST_CYCLE = 0.9  # of a period that whole numbers reach
+HALF_A_YEAR, FEWEST_MONTHS = 180, 3
+FEWEST_TIMES, FEWEST_WEEKDAYS = 3, 3  # different ones
+FEWEST_DAYS_OF_MONTH = 5  # fewer are monthly rows, whose weekdays are chance
+
+
+def choose_encodings(
+    columns: list[Column], table: Any, targets: Floats, weights: Floats, most: int
+) -> list[Column]:
+    """Return columns with other encodings where they predict rows that are left out better.
+
+    `most` is the number of categories that may have a number each.
+    """
+    texts = [column for column in columns if column.kind == "text" and column.encoder is None]
+    used = [column for column in columns if column.kind != "unused" and column not in texts]
+    many = [column for column in used if column.levels and len(column.categories) <= most]
+    numbers = [column for column in used if column.kind in ("number", "date")]
+    judge = EncodingJudge.of(table, targets, weights) if texts or many or numbers else None
+    found = {column.name: column for column in columns}
+    if judge is None:
+        for column in texts:
+            found[column.name] = settled_text(column, table[column.name])
+        return [found[column.name] for column in columns]
+    some, parts = table.iloc[judge.rows], {}
+    folds = means.folds_of(some, judge.targets, judge.weights)
+    for column in used:
+        parts[column.name] = column.encode(some[column.name])
+        if column.levels:
+            # means of the judged rows alone, as the numbers of categories learn from them alone
+            codes, n_levels = column.places(some[column.name]), len(column.categories)
+            parts[column.name] = means.means_of_others(
+                codes, judge.targets, judge.weights, n_levels, folds
+            )
+    periods = {c.name: offered_periods(c, parts[c.name][:, 0]) for c in numbers}
+    for name, circles in chosen_circles(judge, parts, periods).items():
+        found[name] = replace(found[name], circles=circles)
+    for column in many:
+        one_hot = replace(column, levels=())
+        if levels_predict_better(judge, parts, column.name, one_hot.encode(some[column.name])):
+            said = f"{len(column.categories)} categories, one number for each"
+            text = "; ".join([said, *column.text.split("; ")[1:]])
+            found[column.name] = replace(one_hot, text=text)
+    for column in texts:
+        gains = text_gains(judge, parts, column.words(some[column.name]).fillna(""))
+        found[column.name] = settled_text(column, table[column.name], gains)
+    return [found[column.name] for column in columns]
+
+
+def chosen_circles(
+    judge: EncodingJudge, parts: dict[str, Floats], periods: dict[str, list[float]]
+) -> dict[str, tuple[float, ...]]:
+    """Return the periods by which a column predicts better than by its number alone.
+
+    Each circle is judged by itself, and then, those that gain most first, beside those before.
+    """
+    if not any(periods.values()):
+        return {}
+    usual = judge.kernel(np.hstack(list(parts.values())))
+    gains, circles = {}, {}
+    for name, offered in periods.items():
+        values = parts[name][:, 0]
+        for period in offered:
+            angles = values * (2 * np.pi / period)
+            circle = judge.kernel(np.column_stack([np.cos(angles), np.sin(angles)]))
+            alone = usual + judge.kernel(values[:, None])
+            circles[name, period] = circle
+            gains[name, period] = judge.gain(judge.errors(alone), judge.errors(alone + circle))
+    chosen: dict[str, tuple[float, ...]] = {}
+    for name, period in sorted(gains, key=lambda at: -gains[at]):
+        if gains[name, period] <= CLEAR_GAIN:
+            break
+        before = usual if name in chosen else usual + judge.kernel(parts[name][:, :1])
+        after = before + circles[name, period]
+        if judge.gain(judge.errors(before), judge.errors(after)) > CLEAR_GAIN:
+            usual = after
+            chosen[name] = tuple(sorted((*chosen.get(name, ()), period)))
+    return chosen
+
+
+def text_gains(judge: EncodingJudge, parts: dict[str, Floats], texts: Any) -> bool:
+    """Say whether text predicts rows that are left out, beside the other columns."""
+    encoder = fit_text(texts)
+    if encoder is None:
+        return False
+    n = len(judge.rows)
+    usual = judge.kernel(np.hstack(list(parts.values()))) if parts else np.zeros((n, n))
+    errors = judge.errors(usual + judge.kernel(encoder.transform(texts)))
+    return judge.gain(judge.errors(usual), errors) > CLEAR_GAIN
+
+
+def settled_text(column: Column, values: Any, gains: bool | None = None) -> Column:
+    """Encode text that gains, or is long where no rows can tell; leave out other text."""
+    if gains or (gains is None and is_long(column.words(values))):
+        return uses.with_text(column, values)
+    why = "an identifier" if gains is None else "and does not help to predict other rows"
+    return replace(column, kind="unused", text=f"not used: text that hardly ever repeats, {why}")
+
+
+def levels_predict_better(
+    judge: EncodingJudge, parts: dict[str, Floats], name: str, levels: Floats
+) -> bool:
+    """Say whether a number for each category predicts better than its mean targets, and than none.
+
+    Products of kernels let categories differ in what the other columns mean for them.
+    """
+    n = len(judge.rows)
+    others = [part for other, part in parts.items() if other != name]
+    rest = judge.kernel(np.hstack(others)) if others else np.zeros((n, n))
+    by_means, by_levels = judge.kernel(parts[name]), judge.kernel(levels, scaled=False)
+    errors, found = (judge.errors(rest + own + rest * own) for own in (by_means, by_levels))
+    return (
+        judge.gain(errors, found) > CLEAR_GAIN
+        and judge.gain(judge.errors(rest), found) > CLEAR_GAIN
+    )
+
+
+def offered_periods(column: Column, values: Floats) -> list[float]:
+    """Return the periods of circles that the values of a column can be on."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return []
+    if column.kind == "number":
+        low, high, levels = known.min(), known.max(), np.unique(known)
+        if low not in (0, 1) or high > max(NUMBER_PERIODS) + 1 or (levels != np.rint(levels)).any():
+            return []
+        return [
+            float(period)
+            for period in NUMBER_PERIODS
+            if LEAST_CYCLE * period <= high + 1
+            and high <= period + (period == max(NUMBER_PERIODS))
+            and len(levels) >= min(7, period)
+        ]
+    hour, week, year = DAY_PERIODS
+    periods = []
+    if len(np.unique(np.rint(known % 1 * 1440))) >= FEWEST_TIMES:
+        periods.append(hour)
+    if known.min() >= 0 and known.max() < 1:  # times without a date
+        return periods
+    days = np.floor(known)
+    stamps, n_weekdays = timestamps(days), len(np.unique(days % week))
+    if n_weekdays >= FEWEST_WEEKDAYS and len(stamps.day.unique()) >= FEWEST_DAYS_OF_MONTH:
+        periods.append(week)
+    if np.ptp(known) >= HALF_A_YEAR and len(stamps.month.unique()) >= FEWEST_MONTHS:
+        periods.append(year)
+    return periods
