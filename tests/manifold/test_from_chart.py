@@ -111,10 +111,10 @@ def test_radii_beyond_the_klein_chart():
     with pytest.raises(OutsideDomainError, match=r"Y: y at index 0, 1, 2 .*FromChart.pairwise"):
         model.transform(X)
     near = np.tanh(np.array([[7.4, 0.0], [1.0, 0.0]]))
-    with pytest.warns(UserWarning, match=r"row 0 to ±0.0002\d? only, and of 1 of 2 rows"):
+    with pytest.warns(UserWarning, match=r"row 0 only to ±0.0002\d?, and those of 1 of 2 rows"):
         model.transform(near)
     half = FromChart("poincare", curvature=-4.0).fit(near / 2)
-    with pytest.warns(UserWarning, match=r"row 0 to ±9.9e-05 only"):
+    with pytest.warns(UserWarning, match=r"row 0 only to ±9.9e-05"):
         half.transform(near / 2)
 
 
@@ -132,7 +132,7 @@ def test_float32_is_exact_or_said_not_to_be(chart):
            "half_space": [1.0, np.exp(-11.0)]}[chart]  # fmt: skip
     far = np.array([far, given[0]], dtype=np.float32)
     for call in (model.transform, model.pairwise, lambda x: model.pairwise(given[:2], x)):
-        with pytest.warns(UserWarning, match=r"in float32 fix .* of row 0 to ±0.00[1-4]"):
+        with pytest.warns(UserWarning, match=r"in float32 fix .* of row 0 only to ±0.00[1-4]"):
             assert np.isfinite(call(far)).all()
 
 

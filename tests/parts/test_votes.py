@@ -19,7 +19,7 @@ def rows_of(n, numeric, seed=0):
     X = rng.normal(size=(n, 2))
     if numeric:
         y = X[:, 0] + 0.1 * rng.normal(size=n)
-        return GivenRows(X, y, np.ones(n), 2), Numbers(np.zeros(1), np.ones(1))
+        return GivenRows(X, y, np.ones(n), 2), Numbers.standardising(y[:, None], np.ones(n))
     y = rng.integers(0, 3, size=n)
     return GivenRows(X, y, np.ones(n), 2, np.arange(3)), Classes(np.full(3, 1 / 3), float(n))
 

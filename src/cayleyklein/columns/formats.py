@@ -151,8 +151,10 @@ def names_like_numbers(index: Any) -> str:
     said = "are read as a number; if they are names, fit again with the kind category"
     if len(powers) and others.str.fullmatch(r"\d+").all():
         return f"codes such as {powers[0]!r} {said}"
-    versions = index[index.str.fullmatch(r"\d{1,3}\.\d*[1-9]0")]
-    if len(versions) and index.str.fullmatch(r"\d{1,3}\.\d").any():
+    tenths = index[index.str.fullmatch(r"\d{1,3}\.10")]
+    ninths = index[index.str.fullmatch(r"\d{1,3}\.9")].str.removesuffix("9") + "10"
+    versions = tenths[tenths.isin(ninths)]  # 1.9 and 1.10, but not 2.32 and 2.320
+    if len(versions):
         return f"versions such as {versions[0]!r} {said}"
     return ""
 

@@ -252,6 +252,9 @@ default="auto"
         Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
     drop : collection of str, default=()
         Names of columns to leave out.
+    errors : {"warn", "raise"}, default="warn"
+        What becomes of a cell that cannot be read in rows to predict: it is a missing cell, with
+        one warning that counts and shows them, or an error.
     subsample : int, float, "auto" or None, default="auto"
         Number of rows to learn the metric from, or their share, drawn at random. "auto" takes as
         many as improve predictions of held-out rows, None takes all. All rows are neighbours.
@@ -337,6 +340,9 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
     drop : collection of str, default=()
         Names of columns to leave out.
+    errors : {"warn", "raise"}, default="warn"
+        What becomes of a cell that cannot be read in rows to predict: it is a missing cell, with
+        one warning that counts and shows them, or an error.
     subsample : int, float, "auto" or None, default="auto"
         Number of rows to learn the metric from, or their share, drawn at random. "auto" takes as
         many as improve predictions of held-out rows, None takes all. All rows are neighbours.
