@@ -838,7 +838,7 @@ def test_choices(learn):
     learn.reload()
     learn.wait_for_selector("body[data-ready=yes]")
     settle(learn)
-    assert learn.input_value("#data") == SOURCES[-1]
+    assert learn.input_value("#data") == list(SOURCES)[-1]
     assert learn.input_value("#neighbors") == "5"
     learn.go_back()
     keep_address(learn)

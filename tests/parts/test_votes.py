@@ -45,7 +45,7 @@ def test_plain_votes_ask_standardised_columns():
     one, two = (part.fit(FitRows(each, answer), None) for each in (given, wide))
     Q = np.random.default_rng(1).normal(size=(20, 2))
     np.testing.assert_allclose(one.scores(Q), two.scores(Q * [1.0, 1e6]), rtol=1e-9)
-    X, y = given.X / given.X.std(axis=0), given.target
+    X, y = given.X / given.X.std(axis=0), answer.targets(given.target)[:, 0]
     for q, score in zip(Q / given.X.std(axis=0), one.scores(Q)[:, 0], strict=True):
         d = np.sqrt(((X - q) ** 2).sum(axis=1))
         near = np.argsort(d)[:4]
