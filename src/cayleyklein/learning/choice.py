@@ -115,6 +115,8 @@ class MetricRequest:
         Names of the columns of the rows, where they have names.
     said : str
         Name of the estimator in the lines that `verbose` writes.
+    quick : bool
+        Whether one pass is enough: the metric of a fold only judges, and is not kept.
     """
 
     metric: Metric | None
@@ -127,6 +129,7 @@ class MetricRequest:
     verbose: bool
     column_names: AnyArray | None
     said: str
+    quick: bool = False
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,8 @@ def obtain_metric(
     else:
         fitted = fitted_learner(learner, given)
         return Obtained(search.as_metric(fitted.metric_, given.n_columns), fitted)
+    if request.quick and getattr(learner, "n_passes", None) == "auto":
+        learner.set_params(n_passes=1)
     size = learner.subsample
     if isinstance(size, str):
         size = LEARN_FROM

@@ -31,6 +31,7 @@ class GivenRows:
     source: Any = None  # X as it was given, or its encoded rows
     always: Bools | None = None  # rows that every sample has
     searched: Floats | None = None  # rows to search in, where they are not those to learn from
+    table: Any = None  # the rows as a DataFrame, where a part asks for its cells
 
     @classmethod
     def read(
@@ -94,7 +95,8 @@ class GivenRows:
         """Return rows by their numbers, in memory."""
         X = _distributed.rows_at(self.X, rows) if isinstance(self.X, RowBlocks) else self.X[rows]
         target, weights = self.target[rows], self.weights[rows]
-        return type(self)(X, target, weights, self.n_columns, self.classes, source=X)
+        table = None if self.table is None else self.table.iloc[rows]
+        return type(self)(X, target, weights, self.n_columns, self.classes, source=X, table=table)
 
     def joined(self, added: Self) -> Self:
         pairs = ((self.X, added.X), (self.target, added.target), (self.weights, added.weights))

@@ -24,6 +24,26 @@ from cayleyklein.parts import places
 Queries = Floats | Blocks  # checked rows in memory, or lazily on a cluster
 
 
+@dataclass(frozen=True)
+class TableRows:
+    """Checked rows to predict, and the table that they come from, for parts that ask for its cells.
+
+    Attributes
+    ----------
+    X : ndarray of shape (m, d)
+    table : DataFrame of m rows
+    """
+
+    X: Floats
+    table: Any
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+AnyQueries = Queries | TableRows
+
+
 class Answer(Protocol):
     """What a part must know of the question: classes or numbers, see `prediction/answers.py`."""
 
@@ -58,6 +78,8 @@ class FitRows:
 
 class FittedPart(Protocol):
     """A part that is fitted to rows. A class that inherits from it has to define `scores` only."""
+
+    takes_tables: bool = False  # whether rows to score are tables, not numbers
 
     @property
     def settings(self) -> Any:
@@ -109,6 +131,14 @@ class Part(Protocol):
         """
         return False
 
+    @property
+    def fits_last(self) -> bool:
+        """Whether held-out rows alone choose the settings.
+
+        Such a part is fitted to all rows once it has its settings and a weight, and not without.
+        """
+        return False
+
     @abstractmethod
     def fit(self, rows: FitRows, metric: Metric | None, settings: Any = None) -> FittedPart:
         """Fit the part; choose settings by leaving rows out, unless they are given."""
@@ -122,11 +152,18 @@ def on_blocks(function: Callable[[Floats], Floats], X: Queries, width: int) -> A
     return Blocks(tasks, X.lengths).lazy(((width,), np.float64))[0]
 
 
-def mapped_queries(function: Callable[[Floats], Floats], X: Queries) -> Queries:
+def mapped_queries(function: Callable[[Floats], Floats], X: AnyQueries) -> AnyQueries:
     """Return rows that a function makes of rows; those on a cluster stay there."""
     if isinstance(X, np.ndarray):
         return function(X)
+    if isinstance(X, TableRows):
+        return TableRows(function(X.X), X.table)
     return Blocks([_distributed.task(function, block) for block in X.tasks], X.lengths)
+
+
+def numbers_of(X: AnyQueries) -> Any:
+    """Return rows as numbers, without their table."""
+    return X.X if isinstance(X, TableRows) else X
 
 
 def mapped_rows(function: Callable[[Floats], Floats], given: GivenRows) -> GivenRows:

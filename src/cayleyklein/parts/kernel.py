@@ -282,6 +282,7 @@ class KernelPart:
     gammas: tuple[float, ...] = GAMMAS
     ridges: tuple[float, ...] = RIDGES
     leads: bool = True
+    fits_last: bool = False
 
     @property
     def needs_metric(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import Part
 from cayleyklein.parts.kernel import KernelPart
+from cayleyklein.parts.rules import RulesPart
 from cayleyklein.parts.votes import NEIGHBORS, VotesPart
 
 
@@ -49,10 +50,15 @@ def plain_votes(options: PartOptions) -> Part:
     return VotesPart("plain", False, options.numbers, options.n_jobs)
 
 
+def boosted_trees(options: PartOptions) -> Part:
+    return RulesPart()
+
+
 PARTS: dict[str, Callable[[PartOptions], Part]] = {
     "metric": metric_kernel,
     "columns": column_kernel,
     "ranks": rank_kernel,
     "neighbors": metric_votes,
     "plain": plain_votes,
+    "rules": boosted_trees,
 }

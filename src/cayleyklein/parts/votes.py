@@ -435,6 +435,7 @@ class VotesPart:
     numbers: tuple[int, ...]  # of neighbours, between which held-out rows choose
     n_jobs: int | None = None
     leads: bool = False
+    fits_last: bool = False
 
     def fit(self, rows: FitRows, metric: Metric | None, settings: Any = None) -> FittedVotes:
         """Index the rows. Held-out rows choose the number of neighbours, or else their number."""

@@ -18,10 +18,11 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
 from cayleyklein.parts import votes
+from cayleyklein.parts.base import AnyQueries
 from cayleyklein.parts.places import count_rows
 from cayleyklein.prediction.answers import Classes
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
-from cayleyklein.prediction.explain import KernelExplanation, explain_sum
+from cayleyklein.prediction.explain import KernelExplanation, explain_sum, single_rows
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
 from cayleyklein.prediction.rehearsal import ClassTrials
 
@@ -385,7 +386,7 @@ default="auto"
 
     def __init__(
         self,
-        parts: Any = ("metric", "columns", "neighbors", "plain"),
+        parts: Any = "auto",
         *,
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
@@ -457,8 +458,8 @@ default="auto"
             One row gives a KernelExplanation, several give a list of them.
         """
 
-        def explain(row: Floats) -> KernelExplanation:
-            shares = self._sum.answer.says(self._sum.total(row[None]))[0]
+        def explain(row: AnyQueries) -> KernelExplanation:
+            shares = self._sum.answer.says(self._sum.total(row))[0]
             direction = np.full(len(shares), -1 / max(1, len(shares) - 1))
             direction[shares.argmax()] = 1.0
             label = self.classes_[shares.argmax()]
@@ -474,4 +475,4 @@ default="auto"
                 probabilities=shares,
             )
 
-        return self._one_or_more(X, lambda rows: [explain(row) for row in rows])
+        return self._one_or_more(X, lambda rows: [explain(row) for row in single_rows(rows)])

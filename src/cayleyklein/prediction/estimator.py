@@ -132,14 +132,18 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
             judge = r2_score if self._numeric else accuracy_score
             return float(judge(truth, predicted, sample_weight=weights))
 
-    def _one_or_more(self, X: Any, explain: Callable[[Floats], list[Any]]) -> Any:
+    def _one_or_more(self, X: Any, explain: Callable[[Any], list[Any]]) -> Any:
         """Explain one row, or a list of rows."""
         with _estimators.naming("X"):
             single = (len(X.shape) if hasattr(X, "shape") else np.ndim(X)) == 1
         if single:  # as a table of one row
             X = X.to_frame().T if hasattr(X, "to_frame") else np.reshape(np.asarray(X), (1, -1))
-        found = explain(cast(Floats, search.checked_queries(self, X)))
+        found = explain(self._checked(X))
         return found[0] if single else found
+
+    def _checked(self, X: Any) -> Any:
+        """Return checked rows to predict."""
+        return search.checked_queries(self, X)
 
 
 class NeighborPredictor(Predicting, NeighborMethods):

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._validation import require
 from cayleyklein.neighbors.search import SearchIndex
+from cayleyklein.parts.base import AnyQueries, TableRows, numbers_of
 from cayleyklein.parts.votes import FittedVotes, candidates_of
 from cayleyklein.prediction.sums import Sum
 
@@ -222,9 +224,9 @@ def explain_votes(
 
 def explain_sum(
     found: Sum,
-    row: Floats,
+    row: AnyQueries,
     direction: Floats,
-    reference: Floats,
+    reference: AnyQueries,
     by_column: ByColumn,
     *,
     prediction: object,
@@ -232,16 +234,16 @@ def explain_sum(
     labels: AnyArray,
     probabilities: Floats | None = None,
 ) -> KernelExplanation:
-    """Explain the product of a sum (t,) at one row with a direction (t,).
+    """Explain the product of a sum (1, t) at one row with a direction (t,).
 
     Machines are linear in the targets of the fitted rows: what each adds is exact. What a column
     adds is the value minus its mean where the column has the values of reference rows.
     """
-    names, groups = by_column(np.eye(len(row)))
-    changed = np.where(groups.T[:, None] > 0, reference, row)  # columns of X, rows, d
-    total = found.total(changed.reshape(-1, len(row))) @ direction
-    with_others = total.reshape(changed.shape[:2])
-    scores = found.scores(row[None])
+    names, groups = columns_of(row, by_column)
+    same = taken(row, np.zeros(len(reference), dtype=np.intp))
+    total = found.total(with_columns_of(same, reference, groups, names)) @ direction
+    with_others = total.reshape(len(names), len(reference))
+    scores = found.scores(row)
     parts = {
         name: weight * float(scores[name][0] @ direction) for name, weight in found.weights.items()
     }
@@ -259,9 +261,55 @@ def explain_sum(
     )
 
 
-def row_effects(found: Sum, row: Floats, direction: Floats) -> tuple[Ints, Floats]:
+def columns_of(rows: AnyQueries, by_column: ByColumn) -> tuple[AnyArray, Bools]:
+    """Return the names of the columns (c,), and which numbers of a row each one makes (c, d).
+
+    Columns of a table that become no numbers, but which parts that take tables see, come last.
+    """
+    names, groups = by_column(np.eye(numbers_of(rows).shape[1]))
+    if not isinstance(rows, TableRows):
+        return names, groups.T > 0
+    more = np.array([name for name in rows.table.columns if name not in set(names)], dtype=object)
+    none = np.zeros((len(more), groups.shape[0]), dtype=bool)
+    return np.concatenate([names, more]), np.vstack([groups.T > 0, none])
+
+
+def with_columns_of(
+    rows: AnyQueries, others: AnyQueries, groups: Bools, names: AnyArray
+) -> AnyQueries:
+    """Return rows (c * m), m for each column, which has the values of as many other rows."""
+    X, Y = numbers_of(rows), numbers_of(others)
+    changed: Floats = np.where(groups[:, None], Y, X).reshape(-1, X.shape[1])
+    if not isinstance(rows, TableRows):
+        return changed
+    pandas = require("pandas", "cli")
+    both = pandas.concat([rows.table, cast(TableRows, others).table])
+    m = len(rows)
+    usual = np.tile(np.arange(m), len(names))
+    cells = {}
+    for name in both.columns:
+        at = usual.copy()
+        for column in np.flatnonzero(names == name):
+            at[column * m : (column + 1) * m] += m
+        cells[name] = both[name].iloc[at].reset_index(drop=True)
+    return TableRows(changed, pandas.DataFrame(cells))
+
+
+def taken(rows: AnyQueries, at: Ints) -> AnyQueries:
+    """Return rows by their numbers."""
+    if isinstance(rows, TableRows):
+        return TableRows(rows.X[at], rows.table.iloc[at])
+    return np.asarray(rows)[at]
+
+
+def single_rows(rows: AnyQueries) -> list[AnyQueries]:
+    """Return tables of one row each."""
+    return [taken(rows, np.array([at])) for at in range(len(cast(Any, rows)))]
+
+
+def row_effects(found: Sum, row: AnyQueries, direction: Floats) -> tuple[Ints, Floats]:
     """Return fitted rows and what each adds to a sum along a direction, largest effects first."""
-    query = cast(Floats, found.seen(row[None]))[0]
+    query = numbers_of(found.seen(row))[0]
     effects: dict[int, float] = {}
     for name, weight in found.weights.items():
         known = found.parts[name].row_effects(query)
@@ -276,21 +324,23 @@ def row_effects(found: Sum, row: Floats, direction: Floats) -> tuple[Ints, Float
     return rows[order], values[order]
 
 
-def shares_of_columns(found: Sum, rows: Floats, by_column: ByColumn) -> Floats:
+def shares_of_columns(found: Sum, rows: AnyQueries, by_column: ByColumn) -> Floats:
     """Return the share (d,) of each number of a row in what a sum says; the total is 1.
 
     It is the mean squared change of the scores where the column of X has the value of another row.
     The share of a column is given to its first number.
     """
     said = found.total(rows)
-    others = np.roll(rows, len(rows) // 2, axis=0)
-    groups = by_column(np.eye(rows.shape[1]))[1].T > 0  # columns of X, d
+    m = len(said)
+    others = taken(rows, np.roll(np.arange(m), m // 2))
+    names, groups = columns_of(rows, by_column)
     changes: list[float] = []
     # about 4,096 rows are predicted together
-    for some in np.array_split(groups, -(-len(rows) * len(groups) // 4096)):
-        changed = np.where(some[:, None], others, rows).reshape(-1, rows.shape[1])
+    for some in np.array_split(np.arange(len(names)), -(-m * len(names) // 4096)):
+        changed = with_columns_of(rows, others, groups[some], names[some])
         away = found.total(changed).reshape(len(some), *said.shape) - said
         changes.extend((away**2).mean(axis=(1, 2)))
-    shares = np.zeros(rows.shape[1])
-    shares[groups.argmax(axis=1)] = changes
+    shares = np.zeros(groups.shape[1])
+    made = groups.any(axis=1)
+    shares[groups[made].argmax(axis=1)] = np.array(changes)[made]
     return shares / (shares.sum() or 1.0)

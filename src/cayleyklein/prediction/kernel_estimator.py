@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import RowBlocks
@@ -18,7 +18,7 @@ from cayleyklein._estimators import few_threads, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import Floats
 from cayleyklein._validation import refuse_huge
-from cayleyklein.columns import entrance
+from cayleyklein.columns import entrance, uses
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import folds
 from cayleyklein.learning.descent import Progress
@@ -26,16 +26,15 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import euclidean, search
 from cayleyklein.parts import distances, kernel
-from cayleyklein.parts.base import Part, Queries
+from cayleyklein.parts.base import AnyQueries, TableRows, numbers_of
 from cayleyklein.parts.places import Places
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
 from cayleyklein.prediction import sums
 from cayleyklein.prediction.answers import AnyAnswer, Classes
+from cayleyklein.prediction.asked import USUAL_PARTS, Asked, asked_parts, make_parts
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import shares_of_columns
-
-USUAL_PARTS = ("metric", "columns", "neighbors", "plain")
 
 
 class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
@@ -46,7 +45,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     _sum: sums.Sum
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "parts": [StrOptions(set(PARTS)), tuple, list],
+        "parts": [StrOptions({"auto", *PARTS}), tuple, list, HasMethods(["fit"])],
         "columns": [StrOptions({"auto", "standardised", "ranks"})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "ridge": [Interval(Real, 0, None, closed="neither"), None],
@@ -55,7 +54,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
 
     def __init__(
         self,
-        parts: Any = USUAL_PARTS,
+        parts: Any = "auto",
         *,
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
@@ -109,7 +108,9 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             Weights of the rows. Only their ratios count.
         """
         given = self._read(X, y, sample_weight)
-        names = part_names(self.parts)
+        asked = self._asked(given)
+        if any(not isinstance(part, str) and part.takes_tables for part in asked):
+            given = self._with_table(given, X)
         if self.metric is not None and self.columns == "ranks":
             raise InvalidInputError(
                 'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
@@ -128,14 +129,15 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         adds_ranks = (
             self.columns == "auto"
             and self.metric is None
-            and "columns" in names
-            and "ranks" not in names
+            and "columns" in asked
+            and "ranks" not in asked
             and distances.has_heavy_tails(some)
         )
         answer = self._answer_for(given, n_places, seed)
+        options = self._part_options()
         request = sums.SumRequest(
-            parts=self._make_parts(names),
-            rank_part=self._make_parts(("ranks",))[0] if adds_ranks else None,
+            parts=make_parts(asked, options, seed),
+            rank_part=PARTS["ranks"](options) if adds_ranks else None,
             ranked=self.columns == "ranks",
             answer=answer,
             metric=self._metric_request(
@@ -156,20 +158,36 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         self._judge(found.held_out)
         return self
 
-    def _make_parts(self, names: tuple[str, ...]) -> list[Part]:
-        options = PartOptions(
+    def _asked(self, given: GivenRows) -> Asked:
+        """Return the parts that are asked for."""
+        if isinstance(self.parts, str) and self.parts == "auto":
+            return asked_parts(USUAL_PARTS, numeric=self._numeric)
+        return asked_parts(self.parts, numeric=self._numeric)
+
+    def _with_table(self, given: GivenRows, X: Any) -> GivenRows:
+        """Return rows beside the table that they come from, for parts that ask for its cells."""
+        if isinstance(given.X, RowBlocks):
+            raise InvalidInputError(
+                "X is a Dask collection, but a part takes tables, which must be in memory; "
+                "pass X.compute(), or a part that takes numbers."
+            )
+        table = uses.as_table(X)
+        self._table_columns = list(table.columns)
+        return replace(given, table=table)
+
+    def _part_options(self) -> PartOptions:
+        return PartOptions(
             gammas=kernel.GAMMAS if self.gamma is None else (float(self.gamma),),
             ridges=kernel.RIDGES if self.ridge is None else (float(self.ridge),),
             numbers=NEIGHBORS if isinstance(self.n_neighbors, str) else (int(self.n_neighbors),),
             n_jobs=self.n_jobs,
         )
-        return [PARTS[name](options) for name in names]
 
     def _keep(self, given: GivenRows, found: sums.SumFit) -> None:
         self._sum = found.sum
         on_cluster = isinstance(given.X, RowBlocks)  # where rows stay when a model is pickled
         rows = np.empty((0, given.n_columns)) if on_cluster else given.X
-        self._given = replace(given, X=rows, source=None, always=None)
+        self._given = replace(given, X=rows, source=None, always=None, table=None)
         if given.classes is not None:
             self.classes_ = given.classes
         self.part_weights_ = found.sum.weights
@@ -191,9 +209,23 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         # they say what columns count
         self._weighing = some_rows(given, kept, 64)
 
-    def _checked(self, X: Any) -> Queries:
+    def _checked(self, X: Any) -> AnyQueries:
         check_is_fitted(self, "part_weights_")
-        return cast(Queries, search.checked_queries(self, X))
+        rows = cast(AnyQueries, search.checked_queries(self, X))
+        if not self._sum.takes_tables:
+            return rows
+        if not isinstance(rows, np.ndarray):
+            raise InvalidInputError(
+                "X is a Dask collection, but a part takes tables, which must be in memory; pass "
+                "X.compute()."
+            )
+        table = uses.as_table(X)
+        if not hasattr(self, "feature_names_in_"):
+            table = table.set_axis(self._table_columns, axis=1)
+        lacking = [name for name in self._table_columns if name not in table.columns]
+        if lacking:
+            raise InvalidInputError(f"The table lacks the columns {lacking}, which a part takes.")
+        return TableRows(rows, table[self._table_columns])
 
     def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> Any:
         """Return the distances and the rows of the nearest neighbours in the metric, nearest first.
@@ -211,7 +243,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             raise InvalidInputError('kneighbors needs the part "neighbors".')
         k = votes.n_neighbors if n_neighbors is None else n_neighbors
         k = search.number_of_neighbors(self, k)
-        return votes.neighbors_of(self._sum.seen(rows), k)
+        return votes.neighbors_of(numbers_of(self._sum.seen(rows)), k)
 
     def feature_weights(self) -> Floats:
         """Return the share of each column in the predictions; their sum is 1.
@@ -241,17 +273,8 @@ def part_shares(found: sums.SumFit) -> dict[str, float]:
     return {name: float(size / whole) if whole else 1 / len(sizes) for name, size in sizes.items()}
 
 
-def some_rows(given: GivenRows, kept: Any, size: int) -> Floats:
-    """Return evenly spaced rows in memory."""
-    return cast(Floats, given.take(kept[euclidean.even_rows(len(kept), size)]).X)
-
-
-def part_names(parts: Any) -> tuple[str, ...]:
-    """Return the parts that are asked for, in the order of `PARTS`."""
-    given = (parts,) if isinstance(parts, str) else tuple(parts)
-    unknown = [part for part in given if part not in PARTS]
-    if unknown or not given or len(set(given)) < len(given):
-        raise InvalidInputError(
-            f"parts must be one or more of {', '.join(PARTS)}, each once; got {list(given)}."
-        )
-    return tuple(part for part in PARTS if part in given)
+def some_rows(given: GivenRows, kept: Any, size: int) -> AnyQueries:
+    """Return evenly spaced rows in memory, with their table if there is one."""
+    some = given.take(kept[euclidean.even_rows(len(kept), size)])
+    rows = cast(Floats, some.X)
+    return rows if some.table is None else TableRows(rows, some.table)

@@ -17,12 +17,14 @@ from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
+from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.parts import votes
+from cayleyklein.parts.base import AnyQueries
 from cayleyklein.prediction import scales
 from cayleyklein.prediction.answers import Numbers
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
-from cayleyklein.prediction.explain import KernelExplanation, explain_sum
-from cayleyklein.prediction.kernel_estimator import USUAL_PARTS, KernelEstimator
+from cayleyklein.prediction.explain import KernelExplanation, explain_sum, single_rows
+from cayleyklein.prediction.kernel_estimator import KernelEstimator
 from cayleyklein.prediction.rehearsal import NumberTrials
 from cayleyklein.prediction.sums import HeldOut, SumFit
 
@@ -326,7 +328,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
 
     def __init__(
         self,
-        parts: Any = USUAL_PARTS,
+        parts: Any = "auto",
         *,
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
@@ -431,7 +433,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         value = as_real(level, "level")
         expect(0 < value < 1, "level", level, "a number between 0 and 1")
         rows = self._checked(X)
-        if not isinstance(rows, np.ndarray):
+        if isinstance(rows, Blocks):
             raise InvalidInputError("Intervals are for rows in memory; pass X.compute().")
         sizes = [quantile(errors, self._error_shares, value) for errors in np.abs(self._errors).T]
         half = self._spreads(rows) * sizes
@@ -463,19 +465,19 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
             scales.NORMAL_SCORES: "the normal score of the target",
         }[kind]
 
-        def explain(row: Floats) -> KernelExplanation:
+        def explain(row: AnyQueries) -> KernelExplanation:
             return explain_sum(
                 self._sum,
                 row,
                 np.eye(len(answer.unit))[target] * answer.unit,
                 self._reference,
                 self._by_column,
-                prediction=float(answer.says(self._sum.total(row[None]))[0, target]),
+                prediction=float(answer.says(self._sum.total(row))[0, target]),
                 unit=unit,
                 labels=self._given.target.reshape(len(self._given.target), -1)[:, target],
             )
 
-        return self._one_or_more(X, lambda rows: [explain(row) for row in rows])
+        return self._one_or_more(X, lambda rows: [explain(row) for row in single_rows(rows)])
 
 
 def quantile(values: Floats, shares: Floats, level: float) -> float:

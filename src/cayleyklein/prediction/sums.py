@@ -7,7 +7,7 @@ learned from a sample of the others, and kernel machines are sums at landmarks.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -20,12 +20,14 @@ from cayleyklein.learning.choice import MetricRequest, Obtained, Trials, obtain_
 from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.learning.selection import Selection, Trial
 from cayleyklein.parts.base import (
+    AnyQueries,
     FitRows,
     FittedPart,
     Part,
-    Queries,
+    TableRows,
     mapped_queries,
     mapped_rows,
+    numbers_of,
 )
 from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
 from cayleyklein.parts.kernel import KernelMachine, KernelPart
@@ -47,23 +49,32 @@ class Sum:
     weights: dict[str, float]
     ranks: NormalScores | None = None
 
-    def seen(self, X: Queries) -> Queries:
+    def seen(self, X: AnyQueries) -> AnyQueries:
         """Return checked rows as the parts see them."""
         return X if self.ranks is None else mapped_queries(self.ranks.transform, X)
 
-    def scores(self, X: Queries) -> dict[str, Any]:
+    def scores(self, X: AnyQueries) -> dict[str, Any]:
         """Return the scores (m, t) of checked rows, by each part that has a weight."""
         rows = self.seen(X)
-        return {name: self.parts[name].scores(rows) for name in self.weights}
+        found = {}
+        for name in self.weights:
+            part = self.parts[name]
+            found[name] = part.scores(rows_for(part, rows))
+        return found
 
-    def total(self, X: Queries) -> Any:
+    def total(self, X: AnyQueries) -> Any:
         """Return the weighted sum (m, t) of the scores of checked rows."""
         scores = self.scores(X)
         return sum(weight * scores[name] for name, weight in self.weights.items())
 
-    def spreads(self, X: Floats) -> Floats:
+    def spreads(self, X: AnyQueries) -> Floats:
         """Return the standard deviation (m,) of new numbers, in units of σ."""
-        return spread_of(self.parts, cast(Floats, self.seen(X)))
+        return spread_of(self.parts, numbers_of(self.seen(X)))
+
+    @property
+    def takes_tables(self) -> bool:
+        """Whether rows to predict must come with their table."""
+        return any(self.parts[name].takes_tables for name in self.weights)
 
 
 @dataclass(frozen=True)
@@ -168,6 +179,13 @@ class SumFit:
     held_out: HeldOut | None
 
 
+def rows_for(part: FittedPart, rows: AnyQueries) -> Any:
+    """Return rows as a part asks for them: as cells of a table, or as numbers."""
+    if part.takes_tables:
+        return cast(TableRows, rows).table
+    return numbers_of(rows)
+
+
 def start_weights(answer: AnyAnswer, parts: Sequence[Part]) -> Floats:
     """Return the weights (p,) where no row was held out, to which others are drawn."""
     n_leading = sum(part.leads for part in parts)
@@ -234,11 +252,18 @@ def fit_by_folds(request: SumRequest, given: GivenRows) -> SumFit:
     obtained = learn_metric(parts, request.metric, given)
     counts, counted = count_rows(given)
     rows = FitRows(counts, answer, counted)
-    fitted = {part.name: part.fit(rows, obtained.metric) for part in parts}
+    fitted = {part.name: part.fit(rows, obtained.metric) for part in parts if not part.fits_last}
     settings = {name: part.settings for name, part in fitted.items()}
     held_out = predict_folds(request, rows, settings)
+
+    def fit_with(part: Part, chosen: Any) -> FittedPart:
+        if part.fits_last:
+            return part.fit(rows, obtained.metric, chosen)
+        return fitted[part.name].with_settings(chosen)
+
     if held_out is not None:
-        return weighed(parts, fitted, obtained, held_out, ranks)
+        return weighed(parts, fit_with, obtained, held_out, ranks)
+    fitted |= {part.name: part.fit(rows, obtained.metric) for part in parts if part.fits_last}
     n = len(rows.places.X)
     reason = f"too few distinct rows, {n}, to hold some out"
     numbers = [k for k in settings.values() if isinstance(k, int)]
@@ -269,9 +294,9 @@ def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) 
             warnings.simplefilter("ignore")  # of classes of few rows, told for all rows
             metric = learn_metric(parts, quiet, train).metric
         X = cast(Floats, out.X)
-        fitted = {part.name: part.fit(some, metric, settings[part.name]) for part in parts}
+        fitted = {part.name: part.fit(some, metric, settings.get(part.name)) for part in parts}
         for name, part in fitted.items():
-            trials[name].append(part.trials(X))
+            trials[name].append(part.trials(out.table if part.takes_tables else X))
         spreads.append(spreads_to_judge(answer, fitted, X))
         held.append(out)
     if not held:
@@ -320,12 +345,12 @@ def judged(
 
 def weighed(
     parts: Sequence[Part],
-    fitted: dict[str, FittedPart],
+    fit_with: Callable[[Part, Any], FittedPart],
     obtained: Obtained,
     held_out: HeldOut,
     ranks: NormalScores | None,
 ) -> SumFit:
-    """Weigh fitted parts by how they did on held-out rows.
+    """Weigh parts by how they did on held-out rows, and fit to all rows those that are kept.
 
     Parts without weight are dropped unless they know something else: machines how sure numbers are,
     votes in the metric the neighbours of a row.
@@ -336,7 +361,7 @@ def weighed(
     kept = {}
     for part in parts:
         if part.name in weights or part.leads or part.needs_metric:
-            kept[part.name] = fitted[part.name].with_settings(held_out.settings[part.name])
+            kept[part.name] = fit_with(part, held_out.settings[part.name])
     selection = held_out.selection(parts)
     if ranks is not None:
         trials = tuple(replace(each, name=f"ranks: {each.name}") for each in selection.trials)
@@ -379,15 +404,22 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
             machines[part.name] = replace(fitted, numbers=first[fitted.numbers])
             said[part.name] = {fitted.settings: scores}
         else:
-            said[part.name] = part.fit(FitRows(pool, answer), obtained.metric).trials(X)
+            trial = part.fit(FitRows(pool, answer), obtained.metric)
+            said[part.name] = trial.trials(held_out.table if trial.takes_tables else X)
     spreads = spreads_to_judge(answer, machines, X)
     n_rows = held_out.weights.sum() if counted else len(distinct_rows(X)[0])
     found = judged(answer, said, held_out.target, held_out.weights, float(n_rows), spreads)
     whole = FitRows(given, answer)
-    fitted_parts = {
-        part.name: machines.get(part.name) or part.fit(whole, obtained.metric) for part in parts
-    }
-    return weighed(parts, fitted_parts, obtained, found, ranks)
+
+    def fit_with(part: Part, chosen: Any) -> FittedPart:
+        if part.name in machines:
+            return machines[part.name].with_settings(chosen)
+        if part.fits_last:
+            on_cluster = isinstance(given.X, RowBlocks)
+            return part.fit(FitRows(pool, answer) if on_cluster else whole, None, chosen)
+        return part.fit(whole, obtained.metric).with_settings(chosen)
+
+    return weighed(parts, fit_with, obtained, found, ranks)
 
 
 def ranks_win_on(request: SumRequest, sample: GivenRows) -> bool:

@@ -1,0 +1,79 @@
+"""Which parts of a sum are asked for: names of built-in parts, and estimators."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.parts.base import Part
+from cayleyklein.parts.estimator import EstimatorPart, check_estimator, says_it_takes_tables
+from cayleyklein.parts.registry import PARTS, PartOptions
+
+USUAL_PARTS = ("metric", "columns", "neighbors", "plain")
+FORMS = (
+    'a name, an estimator, ("mine", estimator), or ("mine", estimator, "table") for one that takes '
+    "the columns as they were given"
+)
+
+
+@dataclass(frozen=True)
+class AskedEstimator:
+    """An estimator that is a part, and whether it takes tables."""
+
+    name: str
+    estimator: Any
+    takes_tables: bool
+
+    @classmethod
+    def of(cls, given: Any, *, numeric: bool) -> Self:
+        """Read an estimator, its name and the estimator, or these and "table"."""
+        name: Any = ""
+        estimator = given
+        sees = ""
+        if isinstance(given, tuple | list):
+            if len(given) == 2:
+                name, estimator = given
+            elif len(given) == 3:
+                name, estimator, sees = given
+            named = isinstance(name, str) and name != "" and name not in PARTS
+            if not named or sees not in ("", "table"):
+                raise InvalidInputError(f"A part must be {FORMS}; got {given!r}.")
+        if not hasattr(estimator, "fit"):
+            raise InvalidInputError(f"A part must be {FORMS}; got {estimator!r}.")
+        name = name or type(estimator).__name__
+        check_estimator(name, estimator, numeric=numeric)
+        return cls(name, estimator, sees == "table" or says_it_takes_tables(estimator))
+
+
+Asked = tuple[str | AskedEstimator, ...]
+
+
+def asked_parts(parts: Any, *, numeric: bool) -> Asked:
+    """Return the parts that are asked for: those of `PARTS` in their order, then estimators."""
+    names: list[str] = []
+    estimators: list[AskedEstimator] = []
+    for part in parts if isinstance(parts, tuple | list) else [parts]:
+        if isinstance(part, str):
+            names.append(part)
+        else:
+            estimators.append(AskedEstimator.of(part, numeric=numeric))
+    every = names + [each.name for each in estimators]
+    if set(names) - set(PARTS) or not every or len(set(every)) < len(every):
+        raise InvalidInputError(
+            f"parts must be one or more of {', '.join(PARTS)}, or estimators, each once; got "
+            f"{every}. A part is {FORMS}."
+        )
+    return (*(name for name in PARTS if name in names), *estimators)
+
+
+def make_parts(
+    asked: Sequence[str | AskedEstimator], options: PartOptions, seed: int
+) -> list[Part]:
+    """Return unfitted parts; estimators without a seed get this one."""
+    made: list[Part] = []
+    for part in asked:
+        if isinstance(part, str):
+            made.append(PARTS[part](options))
+        else:
+            made.append(EstimatorPart(part.name, part.estimator, seed, part.takes_tables))
+    return made
