@@ -45,7 +45,9 @@ class FittedRules(FittedPart):
 
     def trials(self, X: Floats) -> dict[int, Floats]:
         """Return the scores (m, t) of rows X by each number of rounds that is tried."""
-        tried = tuple(each for each in NUMBERS_OF_ROUNDS if each <= self.n_rounds) or (self.n_rounds,)
+        tried = tuple(each for each in NUMBERS_OF_ROUNDS if each <= self.n_rounds) or (
+            self.n_rounds,
+        )
         return dict(zip(tried, self._after(X, tried), strict=True))
 
     def with_settings(self, settings: int) -> Self:
