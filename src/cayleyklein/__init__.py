@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         svm,
         tables,
     )
-    from cayleyklein.curvature import CurvatureEstimate, estimate_curvature
+    from cayleyklein.curvature import CurvatureEstimate, estimate_curvature, gromov_delta
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.learning import (
         MMC,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
-    from cayleyklein.manifold import CurvedMDS, FromChart
+    from cayleyklein.manifold import CurvedMDS, FromChart, embed_tree
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
@@ -75,10 +75,12 @@ __all__ = [
     "curvature",
     "datasets",
     "diagrams",
+    "embed_tree",
     "estimate_curvature",
     "exceptions",
     "experiments",
     "geometry",
+    "gromov_delta",
     "learning",
     "lloyd",
     "manifold",
@@ -114,7 +116,9 @@ MODULE_OF = {
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
+    "embed_tree": "manifold",
     "estimate_curvature": "curvature",
+    "gromov_delta": "curvature",
     "lloyd": "meshes",
     "mesh_polygon": "meshes",
 }

@@ -95,6 +95,26 @@ def place_in_chart(w: Floats, form: Floats, chart: str) -> Floats:
     return np.concatenate([w, sigma], axis=-1) if chart == "hemisphere" else lift(w, form)
 
 
+def from_polar(radius: Floats, direction: Floats, chart: str) -> Floats:
+    """Return points (n, d) of a chart for K < 0 at distances √-K r and directions from its centre.
+
+    Points that a chart in the unit ball cannot tell from its boundary are put just inside it.
+    """
+    refuse_chart(chart, -1)
+    largest = 350.0  # the square of whose cosh is finite
+    said = f"Radii of more than {largest:g}/√-K overflow in the {chart}"
+    if chart in ("hyperboloid", "half_space"):
+        refuse_at(radius > largest, said, "; take another chart.", OutsideDomainError)
+    r = np.minimum(radius, largest)
+    points = place_in_chart(np.tanh(r)[:, None] * direction, 1 / np.cosh(r) ** 2, chart)
+    if chart in ("klein", "conformal", "poincare"):
+        length = norms(points)
+        points = (
+            points * np.minimum(1.0, (1 - 4 * rounding.EPSILON) / np.maximum(length, 0.5))[:, None]
+        )
+    return points
+
+
 def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
     """Map a chart's coordinates back to canonical (Klein) ones: the inverse of :func:`to_chart`.
 

@@ -1,6 +1,16 @@
-"""Maps of dissimilarities in spaces of constant curvature, and embeddings made elsewhere."""
+"""Maps of dissimilarities, trees and graphs in curved spaces, and embeddings made elsewhere."""
 
 from cayleyklein.manifold._from_chart import FromChart
 from cayleyklein.manifold._mds import CurvedMDS
+from cayleyklein.manifold.graphs import GraphDistances, graph_distances
+from cayleyklein.manifold.trees import Distortion, TreeEmbedding, embed_tree
 
-__all__ = ["CurvedMDS", "FromChart"]
+__all__ = [
+    "CurvedMDS",
+    "Distortion",
+    "FromChart",
+    "GraphDistances",
+    "TreeEmbedding",
+    "embed_tree",
+    "graph_distances",
+]
