@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cayleyklein import _jit
 from cayleyklein._jit import Kernel
 
 
@@ -28,7 +29,7 @@ def test_compiles_without_a_cache_and_says_so_once(monkeypatch):
     from numba.core import caching
 
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
-    monkeypatch.setattr(Kernel, "_warned", False)
+    _jit.warn_once.cache_clear()
     with pytest.warns(UserWarning, match="NUMBA_CACHE_DIR"):
         assert Kernel(halve.__wrapped__)(3.0) == 1.5
     assert Kernel(halve.__wrapped__)(5.0) == 2.5  # a second warning would be an error

@@ -173,7 +173,9 @@ def meta_of(X: Any, name: str) -> Any:
     if X.ndim != 2:
         raise InvalidInputError(f"{name} must have 2 axes, rows and columns; it has {X.ndim}.")
     if not is_array(X):
-        return X._meta
+        from dask.dataframe.dispatch import make_meta
+
+        return make_meta(X)  # type: ignore[no-untyped-call]
     if np.isnan(X.shape[1]):
         raise InvalidInputError(
             f"{name} has columns whose number is not known; call {name}.compute_chunk_sizes()."

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from numbers import Number
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
@@ -210,11 +211,21 @@ def check_lengths(estimator: Any, rows: Any, y: Any) -> Any:
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             f"is None."
         )
-    with naming("y"):
-        n_rows, n_targets = validation._num_samples(rows), validation._num_samples(y)
+    n_rows, n_targets = len_of(rows, "X"), len_of(y, "y")
     if n_rows != n_targets:
         raise InvalidInputError(f"X has {n_rows} rows, but y has {n_targets}.")
     return y
+
+
+def len_of(values: Any, name: str) -> int:
+    shape = getattr(values, "shape", None)
+    if shape is None and hasattr(values, "__len__"):
+        return len(values)
+    if shape is None:
+        shape = np.asarray(values).shape
+    if len(shape) == 0:
+        raise InvalidTypeError(f"{name} must be a sequence or an array; got {type(values)}.")
+    return int(shape[0])
 
 
 def check_numbers(y: Any) -> Floats:
@@ -222,8 +233,8 @@ def check_numbers(y: Any) -> Floats:
     refuse_no_numbers(y, "y")
     checks.as_finite_array(y, "y")
     with naming("y"), np.errstate(over="ignore", invalid="ignore"):
-        numbers = validation._check_y(y, multi_output=True, y_numeric=True)
-        return np.asarray(numbers, dtype=np.float64)
+        numbers = validation.check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        return np.asarray(numbers)
 
 
 def refuse_no_numbers(values: Any, name: str) -> None:
@@ -300,10 +311,21 @@ def encode_classes(
 
 def as_weights(sample_weight: ArrayLike | None, rows: AnyArray) -> Floats:
     """Return a weight for each row, none negative and not all 0."""
-    if sample_weight is not None:
-        refuse_no_numbers(sample_weight, "sample_weight")
+    n_rows = len_of(rows, "X")
+    if sample_weight is None:
+        return np.ones(n_rows)
+    refuse_no_numbers(sample_weight, "sample_weight")
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(n_rows, sample_weight)
     with naming("sample_weight"):
-        weights = np.asarray(validation._check_sample_weight(sample_weight, rows, dtype=np.float64))
+        weights: Floats = validation.check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
+        )
+    if weights.shape != (n_rows,):
+        raise InvalidInputError(
+            f"sample_weight has shape {weights.shape}, but must have one number for each of the "
+            f"{n_rows} rows."
+        )
     if (weights < 0).any():
         bad = checks.list_indices(np.flatnonzero(weights < 0))
         raise InvalidInputError(f"sample_weight is negative at rows {bad}.")
@@ -315,7 +337,7 @@ def as_weights(sample_weight: ArrayLike | None, rows: AnyArray) -> Floats:
             f"the largest."
         )
     if len(weights) and not weights.any():
-        raise InvalidInputError("sample_weight is 0 for every row; one at least must count.")
+        raise InvalidInputError("sample_weight is zero for every row; one at least must count.")
     return weights
 
 

@@ -1,7 +1,7 @@
 """Loops compiled by Numba, which is imported at their first call: it takes half a second."""
 
 from collections.abc import Callable, Collection
-from functools import cached_property, partial, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from typing import Any
 
 from cayleyklein._validation import warn_caller
@@ -16,7 +16,6 @@ class Kernel:
     """A function that is compiled at its first call, and cached on disk where that works."""
 
     # It releases the interpreter's lock and starts no threads: safe in any pool, and after a fork.
-    _warned = False
 
     def __init__(
         self, function: Callable[..., Any], fastmath: Collection[str] = (), inline: str = "never"
@@ -43,10 +42,13 @@ class Kernel:
         try:
             return build(cache=True)(self._function)
         except RuntimeError:  # no folder for the cache can be written to
-            if not Kernel._warned:
-                Kernel._warned = True
-                warn_caller(NOT_KEPT)
+            warn_once()
             return build()(self._function)
+
+
+@cache
+def warn_once() -> None:
+    warn_caller(NOT_KEPT)
 
 
 # Kernels whose sums and minima may be taken in any order, for arrays without NaN.

@@ -2,9 +2,9 @@
 
 import difflib
 import importlib
+import inspect
 import operator
 import os
-import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -59,7 +59,10 @@ def about(name: str) -> Iterator[None]:
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called this package, whatever lies in between."""
     here, level = Path(__file__).parent, 1
-    frame = sys._getframe(1)
+    frame = inspect.currentframe()
+    assert frame is not None
+    frame = frame.f_back
+    assert frame is not None
     while frame.f_back is not None:
         file = Path(frame.f_code.co_filename)
         if not file.is_relative_to(here) and "sklearn" not in file.parts:

@@ -25,7 +25,7 @@ def test_gaps_are_filled_by_what_is_known():
 
 def test_the_conjugate_gradients_solve_each_rows_system():
     gaps = Gaps.of(HOLES, np.ones(len(X)))
-    P, Z = gaps.precision, gaps._standardised(HOLES)
+    P, Z = gaps.precision, gaps.standardised(HOLES)
     for row, found in zip(Z[:50], filled(Z, P)[:50], strict=True):
         gone = np.isnan(row)
         if gone.any():

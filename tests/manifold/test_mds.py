@@ -292,7 +292,7 @@ def test_new_points_are_where_the_stress_is_least(data, curvature):
     rows = rng.permutation(len(D))[:80]
     D = D[np.ix_(rows, rows)]
     found = fitted(D[:60, :60], curvature=curvature)
-    target, v = D[60:, :60], found._tangent
+    target, v = D[60:, :60], found.tangent_
     weights = np.ones((20, 60))
     drawn = 0.5 * D.max() * rng.normal(size=(100, 2))
     starts = np.broadcast_to(np.vstack([v, drawn]), (20, 160, 2))

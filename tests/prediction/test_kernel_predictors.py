@@ -400,7 +400,7 @@ def test_what_was_learned_survives_as_plain_arrays(columns):
         one = kind(geometry="flat", columns=columns, random_state=0).fit(A[:100], y[:100])
         assert ("ranks" in one._sum.parts) == (columns == "auto")
         two = kind(random_state=0)
-        restore_kernel(two, kernel_state(one), one._given, one.metric_)
+        restore_kernel(two, kernel_state(one), one.fitted_rows, one.metric_)
         np.testing.assert_allclose(two._sum.total(A), one._sum.total(A), atol=1e-10)
         np.testing.assert_array_equal(two.feature_weights(), one.feature_weights())
         assert (two.predict(A) == one.predict(A)).all() or y is a
@@ -412,5 +412,5 @@ def test_a_state_without_parts_is_refused():
     model = CurvedKernelClassifier("columns", random_state=0).fit(X[::3], y[::3])
     with pytest.raises(InvalidInputError, match="parts of its sum"):
         restore_kernel(
-            CurvedKernelClassifier(), kernel_state(model) | {"weights": {}}, model._given, None
+            CurvedKernelClassifier(), kernel_state(model) | {"weights": {}}, model.fitted_rows, None
         )

@@ -75,16 +75,33 @@ NUMBERED_RANGES = {  # of numbers that are said to be dates: the 20th and the 21
     "unix-ms": (1e11, 5e12),
     "unix-us": (1e14, 5e15),
 }
-UNITS = {  # that are converted to one another, if a column has several of one kind
-    **{unit: ("mass", size) for unit, size in (("mg", 1e-3), ("g", 1.0), ("kg", 1e3))},
-    **{unit: ("length", size) for unit, size in (("mm", 1), ("cm", 10), ("m", 1e3), ("km", 1e6))},
-    **{unit: ("volume", size) for unit, size in (("ml", 1), ("mL", 1), ("cl", 10), ("l", 1e3),
-                                                 ("L", 1e3))},
-    **{unit: ("time", size) for unit, size in (("ms", 1e-3), ("s", 1), ("min", 60), ("h", 3600))},
-    **{unit: ("bytes", size) for unit, size in (("kB", 1), ("KB", 1), ("MB", 1e3), ("GB", 1e6),
-                                                ("TB", 1e9))},
-    **{unit: ("weight", size) for unit, size in (("oz", 1), ("lb", 16), ("lbs", 16))},
-}  # fmt: skip
+# Units that are converted to one another, if a column has several of one kind.
+UNITS = {
+    "mg": ("mass", 1e-3),
+    "g": ("mass", 1.0),
+    "kg": ("mass", 1e3),
+    "mm": ("length", 1),
+    "cm": ("length", 10),
+    "m": ("length", 1e3),
+    "km": ("length", 1e6),
+    "ml": ("volume", 1),
+    "mL": ("volume", 1),
+    "cl": ("volume", 10),
+    "l": ("volume", 1e3),
+    "L": ("volume", 1e3),
+    "ms": ("time", 1e-3),
+    "s": ("time", 1),
+    "min": ("time", 60),
+    "h": ("time", 3600),
+    "kB": ("bytes", 1),
+    "KB": ("bytes", 1),
+    "MB": ("bytes", 1e3),
+    "GB": ("bytes", 1e6),
+    "TB": ("bytes", 1e9),
+    "oz": ("weight", 1),
+    "lb": ("weight", 16),
+    "lbs": ("weight", 16),
+}
 # Cells of text that are missing in any column.
 INFINITE = ("inf", "infinity")
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
@@ -117,7 +134,7 @@ class CellFormat:
         else:
             words = as_words(values)
             known = words.isin(self.absent).to_numpy()
-            floats = self._parsed(words)
+            floats = self.parsed(words)
             infinite = np.isinf(floats)
             odd = np.isnan(floats) & words.notna().to_numpy() & ~known
             for row in np.flatnonzero(odd).tolist():
@@ -129,7 +146,7 @@ class CellFormat:
         """Return numbers, or days since 1970, NaN where missing or not readable."""
         return self.read(values)[0]
 
-    def _parsed(self, words: Any) -> Floats:
+    def parsed(self, words: Any) -> Floats:
         if self.kind == "date":
             return parsed_dates(words, self.date, self.utc)
         plain = plain_floats(words) if self.decimal == "." and not self.unit else None

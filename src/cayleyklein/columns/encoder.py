@@ -84,6 +84,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     colour: 2 categories, one number for each of blue, red
     >>> encoder.transform(table[:2]).tolist()
     [[12.5, 0.0, 1.0], [10.25, 1.0, 0.0]]
+    >>> encoder.encode(encoder.checked_table(table[:1])).tolist()
+    [[12.5, 0.0, 1.0]]
+    >>> TableEncoder().fit_rows(table, [1.0, 2.0, 3.0], None)[0].tolist()
+    [[12.5, 0.0, 1.0], [10.25, 1.0, 0.0], [8.0, 0.0, 1.0]]
     >>> encoder.get_feature_names_out()
     array(['price', 'colour=blue', 'colour=red'], dtype=object)
     >>> other = table.assign(price=["$1", "unknown", None], colour=["green", "red", "red"])
@@ -102,14 +106,17 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, *, max_categories: int = 50, kinds: Mapping[str, str] | None = None,
-        drop: Collection[str] = (), errors: str = "warn",
-    ) -> None:  # fmt: skip
-        self.max_categories, self.kinds, self.drop = max_categories, kinds, drop
+        self,
+        *,
+        max_categories: int = 50,
+        kinds: Mapping[str, str] | None = None,
+        drop: Collection[str] = (),
+        errors: str = "warn",
+    ) -> None:
+        self.max_categories = max_categories
+        self.kinds = kinds
+        self.drop = drop
         self.errors = errors
-
-    _typed = False  # whether columns of numbers are quantities, and categorical ones categories
-    _few_levels = 8  # categories that have a number each; of more, each becomes its mean target
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -124,7 +131,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Weights of the rows: a weight of 2 counts as two rows in medians and mean targets.
         """
-        self._fit_rows(X, y, sample_weight)
+        self.fit_rows(X, y, sample_weight)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
@@ -133,11 +140,34 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         Mean targets in each of five folds come from the other four, so that a row does not reveal
         its own target. `transform` takes the means of all rows.
         """
-        return self._fit_rows(X, y, sample_weight)[0]
+        return self.fit_rows(X, y, sample_weight)[0]
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats | None]:
-        """Fit; return rows to learn from, and to search in where they are others."""
-        table, targets, weights = self._fit(X, y, sample_weight)
+    def fit_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        typed: bool = False,
+        few_levels: int = 8,
+    ) -> tuple[Floats, Floats | None]:
+        """Fit; return rows to learn from, and to search in where they are others.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, or array-like
+            Table.
+        y : array-like of shape (n,) or None
+            Targets, as in :meth:`fit`.
+        sample_weight : array-like of shape (n,) or None
+            Weights of the rows.
+        typed : bool, default=False
+            Whether columns of numbers are quantities, and categorical ones categories.
+        few_levels : int, default=8
+            Number of categories up to which each has a number; of more, each becomes its mean
+            target.
+        """
+        table, targets, weights = self._fit(X, y, sample_weight, typed, few_levels)
         parts = [column.encode(table[column.name]) for column in self.used_columns]
         rows = np.hstack(parts)
         self.gaps_ = Gaps.of(rows, weights, targets)
@@ -150,7 +180,9 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
                 parts[at] = means.means_of_others(codes, targets, weights, n_levels, folds)
         return self.gaps_.fill(np.hstack(parts)), self.gaps_.fill(rows)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats | None, Floats]:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, typed: bool, few_levels: int
+    ) -> tuple[Any, Floats | None, Floats]:
         """Fit; return the table, the targets (n, t) and the weights."""
         as_choice(self.errors, "errors", ("warn", "raise"))
         most, table = as_count(self.max_categories, "max_categories"), as_table(X)
@@ -159,7 +191,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         if len(table) == 1:
             raise InvalidInputError("The table has one row (n_samples=1); learning needs more.")
         types, implied = dict(table.dtypes), {}  # not of tables, whose numbers may be identifiers
-        if self._typed or (not has_names(X) and all(t.kind in "iuf" for t in types.values())):
+        if typed or (not has_names(X) and all(t.kind in "iuf" for t in types.values())):
             implied = {name: "number" for name, t in types.items() if t.kind in "iuf"}
         implied |= {
             name: "category" for name, t in types.items() if t == "category" and not t.ordered
@@ -174,7 +206,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         kept = weights > 0
         some = table if kept.all() else table[kept]
         known = None if targets is None else targets[kept]
-        numbers = (most, self._few_levels)
+        numbers = (most, few_levels)
         columns = fit_columns(some, self.kinds, implied, self.drop, numbers, known, weights[kept])
         if targets is not None:
             columns = choose_encodings(columns, table, targets, weights, most)
@@ -191,9 +223,10 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         fitted one. A missing column is an error. A cell that should be a number or a date and is
         not is missing, with a warning, or an error: see `errors`.
         """
-        return self._encoded(self._table(X))
+        return self.encode(self.checked_table(X))
 
-    def _encoded(self, table: Any) -> Floats:
+    def encode(self, table: Any) -> Floats:
+        """Return the rows of a table that :meth:`checked_table` returned."""
         parts = []
         found = {}
         for column in self.used_columns:
@@ -233,8 +266,16 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         """The number of columns of the encoded rows."""
         return len(self.get_feature_names_out())
 
-    def _table(self, X: Any, said: str = "TableEncoder") -> Any:
-        """Return a table with the columns that are used, for what is `said` in messages."""
+    def checked_table(self, X: Any, said: str = "TableEncoder") -> Any:
+        """Return X as a table with the columns that are used, or raise.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, or array-like
+            Table.
+        said : str, default="TableEncoder"
+            Name of the estimator in messages.
+        """
         check_is_fitted(self, "columns_")
         table = as_table(X)
         known = hasattr(self, "feature_names_in_")
@@ -255,7 +296,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
 
     def unseen(self, X: Any) -> dict[str, int]:
         """Count the rows whose category is unknown, encoded as zeros or a median, by column."""
-        table = self._table(X)
+        table = self.checked_table(X)
         named = [column for column in self.used_columns if column.kind in ("category", "ordered")]
         counts = {c.name: int((c.places(table[c.name]) < 0).sum()) for c in named}
         return {name: count for name, count in counts.items() if count}
@@ -268,14 +309,14 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
 
     def is_missing(self, X: Any) -> Bools:
         """Return whether each cell (n, `used_columns`) of a table is missing."""
-        table = self._table(X)
+        table = self.checked_table(X)
         return np.column_stack(
             [column.is_missing(table[column.name]) for column in self.used_columns]
         )
 
     def unreadable(self, X: Any) -> dict[str, list[OddCell]]:
         """Return the cells that cannot be read, with their rows counted from 1, by column."""
-        table = self._table(X)
+        table = self.checked_table(X)
         found = {}
         for column in self.used_columns:
             values = table[column.name]

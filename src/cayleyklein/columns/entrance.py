@@ -25,28 +25,34 @@ class TableInput(TakesTables):
     metric: Any
     encoder_: TableEncoder | gaps.Gaps | None = None
     """How columns became numbers; None where X held numbers without gaps."""
-    _encoding: TableEncoder | None = None  # how to encode any X
-    _said: str = ""  # another name in messages
-    _given: Any  # the fitted rows, X and weights, by which gaps of queries are filled
-    _few_levels = 4  # categories of a column that have a number each, see `TableEncoder`
+    encoding: TableEncoder | None = None  # how to encode any X
+    called: str = ""  # another name in messages
+    _given: Any
+    few_levels = 4  # categories of a column that have a number each, see `TableEncoder`
 
-    def _by_column(self, values: Floats) -> tuple[AnyArray, Floats]:
-        """Add up values (…, d), one for each number of a row, by columns of X; with their names."""
-        if isinstance(self.encoder_, TableEncoder):
-            return self.encoder_.by_column(values)
-        if isinstance(self.encoder_, gaps.Gaps):
-            values = self.encoder_.add_up(values)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = np.array([f"x{j}" for j in range(values.shape[-1])])
-        return names, values
+    @property
+    def fitted_rows(self) -> Any:
+        """The rows that were fitted, with their targets and weights."""
+        return self._given
+
+
+def by_column(estimator: TableInput, values: Floats) -> tuple[AnyArray, Floats]:
+    """Add up values (…, d), one for each number of a row, by columns of X; with their names."""
+    if isinstance(estimator.encoder_, TableEncoder):
+        return estimator.encoder_.by_column(values)
+    if isinstance(estimator.encoder_, gaps.Gaps):
+        values = estimator.encoder_.add_up(values)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = np.array([f"x{j}" for j in range(values.shape[-1])])
+    return names, values
 
 
 def column_shares(estimator: Any, values: Floats) -> Floats:
     """Add up values (d,), one for each number of a row, by columns of X; 0 for unused columns."""
     if not isinstance(estimator, TableInput):
         return values
-    names, found = estimator._by_column(values)
+    names, found = by_column(estimator, values)
     if not isinstance(estimator.encoder_, TableEncoder):
         return found
     shares = dict(zip(names, found, strict=True))
@@ -55,8 +61,8 @@ def column_shares(estimator: Any, values: Floats) -> Floats:
 
 def wrap(estimator: TableInput, name: str, encoder: TableEncoder | None = None) -> None:
     """Let messages call an estimator by the name of its wrapper, and encode every X as given."""
-    estimator._said = name
-    estimator._encoding = encoder
+    estimator.called = name
+    estimator.encoding = encoder
 
 
 def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) -> tuple[Any, Any]:
@@ -64,7 +70,7 @@ def rows_to_fit(estimator: Any, X: Any, y: Any, least_rows: int, reset: bool) ->
     takes = isinstance(estimator, TableInput)
     if takes and not reset:
         rows = query_rows(estimator, X)
-    elif takes and (estimator._encoding or (estimator.metric is None and holds_words(X))):
+    elif takes and (estimator.encoding or (estimator.metric is None and holds_words(X))):
         rows = uses.as_table(X)
         with naming("X"):
             validate_data(estimator, X, skip_check_array=True)
@@ -92,13 +98,12 @@ def encoded_rows(
         adds = estimator.metric is None  # a metric that is given has its number of columns
         estimator.encoder_ = gaps.Gaps.of(rows, weights, means.as_numbers(target) if adds else None)
         return estimator.encoder_.fill(rows), None
-    encoder = estimator._encoding
+    encoder = estimator.encoding
     if encoder is None:
         encoder = TableEncoder()
-        encoder._typed = True
-    encoder._few_levels = estimator._few_levels
-    found = encoder._fit_rows(X, target, weights)
-    for column in encoder.columns_ if estimator._encoding is None else ():
+    typed = estimator.encoding is None
+    found = encoder.fit_rows(X, target, weights, typed=typed, few_levels=estimator.few_levels)
+    for column in encoder.columns_ if typed else ():
         if column.kind == "unused" and "every cell" not in column.text:
             warnings.warn(f"Column {column}.", stacklevel=5)
     estimator.encoder_ = encoder
@@ -109,13 +114,13 @@ def query_rows(estimator: Any, X: Any) -> Floats:
     """Return rows of a fitted estimator: checked, encoded and without gaps."""
     encoder = getattr(estimator, "encoder_", None)
     if isinstance(encoder, TableEncoder):
-        return encoder._encoded(query_table(estimator, X))
+        return encoder.encode(query_table(estimator, X))
     takes = isinstance(estimator, TableInput)
     rows = numbers_with_gaps(estimator, X, reset=False)
     if isinstance(encoder, gaps.Gaps):
         return encoder.fill(rows)
     if takes and np.isnan(rows).any():
-        given = estimator._given
+        given = estimator.fitted_rows
         if not isinstance(getattr(given, "X", None), np.ndarray):
             places = list_indices(np.argwhere(np.isnan(rows)))
             raise InvalidInputError(
@@ -128,7 +133,7 @@ def query_rows(estimator: Any, X: Any) -> Floats:
 
 def query_table(estimator: Any, X: Any) -> Any:
     """Return X as a table with the columns that the encoder of a fitted estimator uses."""
-    return estimator.encoder_._table(X, estimator._said or type(estimator).__name__)
+    return estimator.encoder_.checked_table(X, estimator.called or type(estimator).__name__)
 
 
 def numbers_with_gaps(estimator: Any, X: Any, **options: Any) -> Floats:

@@ -34,8 +34,9 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
         if cells.absent:
             n_absent = int(as_words(table[name]).isin(cells.absent).sum())
             shown = [*map(repr, cells.absent[:3]), *(["…"] if len(cells.absent) > 3 else [])]
-            are = (f"{n_absent} cells are not {cells.kind}s, and count" if n_absent > 1
-                   else f"1 cell is not a {cells.kind}, and counts")  # fmt: skip
+            are = f"1 cell is not a {cells.kind}, and counts"
+            if n_absent > 1:
+                are = f"{n_absent} cells are not {cells.kind}s, and count"
             guesses.append(f"{are} among the missing ({', '.join(shown)})")
         formats[name] = replace(cells, guess="; ".join(filter(None, guesses)))
         if formats[name].guess:
@@ -56,7 +57,7 @@ def quantities(words: Any) -> tuple[str, Floats]:
     cells = _find_in_text(counts, "", "")[0]
     if cells.kind == "words":
         return "words", np.empty(0)
-    floats = cells._parsed(counts.index)
+    floats = cells.parsed(counts.index)
     return cells.kind, np.unique(floats[~np.isnan(floats)])
 
 
@@ -183,10 +184,14 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
         guesses.append(f"bounds count as numbers ({n_limits}: {shown})")
     bare = len(several) < 2 and (unit != "%" or bool(units[""]))
     cells = CellFormat(
-        "number", decimal, unit, bare=bare, absent=tuple(index[~fits]),
+        "number",
+        decimal,
+        unit,
+        bare=bare,
+        absent=tuple(index[~fits]),
         grouped=any(found.grouped for found in fitting if found),
         guess="; ".join(guesses),
-    )  # fmt: skip
+    )
     return cells, float(weights[fits].sum() / weights.sum())
 
 

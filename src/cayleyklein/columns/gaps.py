@@ -57,7 +57,7 @@ class Gaps:
         found = cls(median, scale, None, telling)
         if 1 < X.shape[1] <= MOST_COLUMNS and len(X) >= FEWEST_FITTED:
             every = -(-X.size // MOST_ENTRIES)
-            precision = _precision(found._standardised(X[::every]), weights[::every])
+            precision = _precision(found.standardised(X[::every]), weights[::every])
             found = replace(found, precision=precision)
         return found
 
@@ -71,14 +71,14 @@ class Gaps:
         """Return rows (n, d) without gaps, and a number for each telling gap."""
         missing = np.isnan(X)
         if missing.any():
-            Z = self._standardised(X)
+            Z = self.standardised(X)
             Z = np.where(missing, 0.0, Z) if self.precision is None else filled(Z, self.precision)
             X = np.where(missing, self.median + Z * self.scale, X)
         if len(self.telling):
             X = np.column_stack([X, missing[:, self.telling].astype(np.float64)])
         return X
 
-    def _standardised(self, X: Floats) -> Floats:
+    def standardised(self, X: Floats) -> Floats:
         return np.clip((X - self.median) / self.scale, -CLIPPED_AT, CLIPPED_AT)
 
 

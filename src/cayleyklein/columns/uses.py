@@ -62,9 +62,14 @@ def as_table(table: Any) -> Any:
 
 
 def fit_columns(
-    table: Any, kinds: Mapping[str, str] | None, implied: Mapping[str, str],
-    drop: Collection[str], most: tuple[int, int], targets: Floats | None, weights: Floats,
-) -> list[Column]:  # fmt: skip
+    table: Any,
+    kinds: Mapping[str, str] | None,
+    implied: Mapping[str, str],
+    drop: Collection[str],
+    most: tuple[int, int],
+    targets: Floats | None,
+    weights: Floats,
+) -> list[Column]:
     """Decide what each column of a table becomes, by kinds that are given or implied by its type.
 
     Rows have targets (n, t) or none, and weights. A column of categories becomes at most `most[0]`
@@ -157,9 +162,14 @@ def check_name(name: str, table: Any, to: str = "") -> None:
 
 
 def _fit(
-    values: Any, cells: CellFormat, wanted: str, order: tuple[str, ...], max_categories: int,
-    weights: Floats, tries: bool,
-) -> Column:  # fmt: skip
+    values: Any,
+    cells: CellFormat,
+    wanted: str,
+    order: tuple[str, ...],
+    max_categories: int,
+    weights: Floats,
+    tries: bool,
+) -> Column:
     pandas = require("pandas", "cli")
     if cells.kind == "words":
         words = as_words(values)

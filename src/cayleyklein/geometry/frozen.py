@@ -30,15 +30,17 @@ class Frozen:
 
     __delattr__ = __setattr__
 
-    def _key(self) -> tuple[object, ...]:
-        arguments: Any = self.__reduce__()[1]
-        return tuple((a.shape, a.tobytes()) if isinstance(a, np.ndarray) else a for a in arguments)
-
     def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if type(other) is type(self) else NotImplemented
+        return key_of(self) == key_of(other) if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(key_of(self))
+
+
+def key_of(thing: object) -> tuple[object, ...]:
+    """Return the arguments that make an immutable object, arrays as their shapes and bytes."""
+    arguments: Any = thing.__reduce__()[1]
+    return tuple((a.shape, a.tobytes()) if isinstance(a, np.ndarray) else a for a in arguments)
 
 
 def read_only(array: Floats) -> Floats:

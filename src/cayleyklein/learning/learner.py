@@ -27,8 +27,31 @@ from cayleyklein.neighbors.dask_shards import Blocks
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
 
 
+class ReportsProgress(_estimators.CallbackSupport):
+    """Base of estimators that tell how far they are."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "callback": [callable, None],
+        "verbose": ["verbose", "boolean"],
+    }
+
+
+class LearnsFromRows(ReportsProgress):
+    """Base of estimators that learn a metric from rows, perhaps from a sample of them."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "subsample": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"auto"}),
+            None,
+        ],
+        "random_state": ["random_state"],
+    }
+
+
 class MetricLearner(
-    _estimators.CallbackSupport,
+    ReportsProgress,
     EstimatorCard,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -67,8 +90,6 @@ class MetricLearner(
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],
-        "callback": [callable, None],
-        "verbose": ["verbose", "boolean"],
     }
 
     def transform(self, X: ArrayLike) -> AnyFloats:
@@ -231,15 +252,9 @@ class MetricLearner(
         return given
 
 
-class RowLearner(MetricLearner):
+class RowLearner(LearnsFromRows, MetricLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "subsample": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"auto"}),
-            None,
-        ],
     }
     _numeric: ClassVar[bool]
     _part_size: ClassVar[str] = "geometry"  # parameter that each part of a product has for itself

@@ -69,6 +69,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Metric of `embedding_`, with L = I, μ = 0 and the curvature K.
     curvature_ : float
         Curvature K of the space.
+    tangent_ : ndarray of shape (n, n_components)
+        Tangent coordinates of the points at the centre: length and direction of the way there.
     sphere_ : ndarray of shape (n, n_components + 1) or None
         For K > 0 the points as unit vectors, on the whole sphere; the pole is last.
     distances_ : ndarray of shape (n, n)
@@ -225,7 +227,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         known = (~np.isnan(target)).astype(float)
         refuse_at(~known.any(axis=1), "X has rows without a dissimilarity", "; drop them.")
         target = np.where(known > 0, target, 0.0)
-        found, converged = place(self._tangent, self.curvature_, target, known, self.max_iter)
+        found, converged = place(self.tangent_, self.curvature_, target, known, self.max_iter)
         self._warn_unless(bool(converged.all()))
         return self._chart(found)
 
@@ -233,7 +235,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def distances_(self) -> Floats:
         """Distances between the points."""
         check_is_fitted(self, "embedding_")
-        found = spaces.distances(self._tangent, self.curvature_)
+        found = spaces.distances(self.tangent_, self.curvature_)
         return np.asarray((found + found.T) / 2)
 
     @property
@@ -252,7 +254,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         learned = self.curvature == "learned"
         K = fit.K / size**2 if learned else float(self.curvature)
         self.curvature_ = float(K)
-        self._tangent = v
+        self.tangent_ = v
         self.n_iter_ = max(1, fit.n_iter)
         X = spaces.to_surface(v, K)
         self.sphere_ = X * spaces.radii(X, K) if K > 0 else None

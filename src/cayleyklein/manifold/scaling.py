@@ -261,7 +261,7 @@ class StressProfile:
         weights = self.known if missing.any() else None
         filled = bridged(self.delta, ~missing)
         self.size = longest = float(filled.max()) or 1.0
-        self.K, self.v = mds.curvature_, mds._tangent
+        self.K, self.v = mds.curvature_, mds.tangent_
         n, r = self.v.shape
         self.freedom = float(self.known.sum()) / 2 - n * r + r * (r + 1) / 2 - 1
         # at the upper end the largest dissimilarity is 1.2 times half a great circle

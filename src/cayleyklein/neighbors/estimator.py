@@ -11,7 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import check_columns, row_blocks
-from cayleyklein._estimators import check_data, check_parameters, is_dask, restore_on_error
+from cayleyklein._estimators import (
+    SharedConstraints,
+    check_data,
+    check_parameters,
+    is_dask,
+    restore_on_error,
+)
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_real, check_memory
@@ -27,7 +33,7 @@ def searched_rows(estimator: Any) -> Floats | None:
     return getattr(getattr(estimator, "_searcher", None), "X", None)
 
 
-class NeighborMethods(EstimatorCard, BaseEstimator):
+class NeighborMethods(SharedConstraints, EstimatorCard, BaseEstimator):
     """Methods of every estimator that finds neighbours, on the index that `_row_index` returns."""
 
     n_neighbors: int | str
@@ -302,7 +308,6 @@ class CurvedNeighbors(NeighborMethods):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeighborMethods._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="both")],
     }

@@ -71,7 +71,7 @@ class TreeSearch:
         if self.tree is None or not longest_square(q) < HUGE:
             nothing = np.full((len(q), k), -1, dtype=np.intp)
             return nothing, np.full(len(q), -np.inf)
-        workers = 1 if pool is None else pool._max_workers
+        workers = 1 if pool is None else pool.n_threads
         near, found = self.tree.query(q, np.arange(1, k + 1), workers=workers)
         last, blur = near[:, -1], self._blur(queries) + self.blur
         with np.errstate(over="ignore", invalid="ignore"):  # nan, which certifies nothing

@@ -8,7 +8,6 @@ An index may be all rows, or one shard of rows that are spread over workers (`da
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +24,14 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, Metric
 from cayleyklein.neighbors.algorithms import Algorithm, build_engine
 from cayleyklein.neighbors.bounds import ChordBounds, OutsideRuler, PairwiseRuler, ProductRuler
-from cayleyklein.neighbors.space import EXTEND, ChordRows, ChordSpace, Pool, refuse_outside
+from cayleyklein.neighbors.space import (
+    EXTEND,
+    ChordRows,
+    ChordSpace,
+    Pool,
+    Threads,
+    refuse_outside,
+)
 from cayleyklein.neighbors.vantage import VantageSearch
 
 if TYPE_CHECKING:
@@ -341,7 +347,7 @@ def as_metric(metric: object, n_features: int) -> Metric:
 @contextmanager
 def thread_pool(n_jobs: int | None) -> Iterator[Pool]:
     threads = as_jobs(n_jobs)
-    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+    with Threads(threads) if threads > 1 else nullcontext() as pool:
         yield pool
 
 

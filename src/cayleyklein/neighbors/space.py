@@ -31,7 +31,16 @@ PLACED_ROWS = 16384  # rows placed at a time, so that temporary arrays stay smal
 JUST_INSIDE = 1 - 1e-4  # √-K‖z‖ to which a query outside a hyperbolic domain is pulled
 EXTEND = 'drop them, or rank their neighbours by outside="extend"'  # advice for such queries
 
-Pool = ThreadPoolExecutor | None
+
+class Threads(ThreadPoolExecutor):
+    """A pool of threads that knows how many there are."""
+
+    def __init__(self, n_threads: int) -> None:
+        super().__init__(n_threads)
+        self.n_threads = n_threads
+
+
+Pool = Threads | None
 
 
 class Term(NamedTuple):

@@ -1,6 +1,7 @@
 """The classifiers: by the nearest neighbours in a learned metric, and by sums of all parts."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import encode_classes, is_dask, restore_on_error
 from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import lmnn
 from cayleyklein.learning.descent import Progress
@@ -272,8 +274,9 @@ class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
 
     Parameters
     ----------
-    parts : str or sequence of str, default=("metric", "columns", "neighbors", "plain")
-        Parts to add. How much each counts is learned on held-out rows.
+    parts : str, estimator or sequence of these, default="auto"
+        Parts to add. How much each counts is learned on held-out rows. "auto" is ("metric",
+        "columns", "neighbors", "plain").
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         Geometry of the metric to learn, see :class:`CurvedLMNN`. "auto" is the product. The α of
@@ -468,7 +471,7 @@ default="auto"
                 row,
                 direction,
                 self._reference,
-                self._by_column,
+                partial(entrance.by_column, self),
                 prediction=label,
                 unit=f"the log odds of {label}",
                 labels=self.classes_[self._given.target],

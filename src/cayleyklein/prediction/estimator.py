@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self, cast
 
@@ -19,7 +20,7 @@ from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.choice import MetricRequest, Obtained, obtain_metric
 from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.learner import RowLearner
+from cayleyklein.learning.learner import LearnsFromRows, RowLearner
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import dask_shards, search
@@ -32,7 +33,7 @@ from cayleyklein.prediction import rehearsal
 from cayleyklein.prediction.explain import Explanation, explain_votes
 
 
-class Predicting(entrance.TableInput, _estimators.CallbackSupport):
+class Predicting(entrance.TableInput, LearnsFromRows):
     """Mixin of all predictors: reading rows, judging and explaining answers."""
 
     geometry: str
@@ -44,10 +45,6 @@ class Predicting(entrance.TableInput, _estimators.CallbackSupport):
     verbose: bool
     n_features_in_: int
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "subsample": RowLearner._parameter_constraints["subsample"],
-        "random_state": RowLearner._parameter_constraints["random_state"],
-        "callback": RowLearner._parameter_constraints["callback"],
-        "verbose": RowLearner._parameter_constraints["verbose"],
         "learner": [HasMethods(["fit"]), None],
         "metric": [CurvedMetric, FormMetric, MixedMetric, ProductMetric, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -254,7 +251,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
                 self._votes,
                 queries,
                 search.number_of_neighbors(self),
-                self._by_column,
+                partial(entrance.by_column, self),
                 encoded=self.encoder_ is not None,
                 classes=None if self._numeric else cast(Any, self).classes_,
                 single_target=self._given.target.ndim == 1,

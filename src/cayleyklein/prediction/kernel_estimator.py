@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -41,7 +42,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     """Base of the kernel classifier and the kernel regressor."""
 
     outside = "extend"  # queries outside a hyperbolic domain have the kernel 0
-    _few_levels = 8
+    few_levels = 8
     _sum: sums.Sum
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -183,7 +184,14 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             n_jobs=self.n_jobs,
         )
 
+    @property
+    def fitted_sum(self) -> sums.Sum:
+        """The parts and their weights."""
+        check_is_fitted(self, "part_weights_")
+        return self._sum
+
     def _keep(self, given: GivenRows, found: sums.SumFit) -> None:
+        """Set the fitted attributes, after a fit or from a model file."""
         self._sum = found.sum
         on_cluster = isinstance(given.X, RowBlocks)  # where rows stay when a model is pickled
         rows = np.empty((0, given.n_columns)) if on_cluster else given.X
@@ -252,7 +260,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         row takes the value of another row: 0 for a column that the model does not use.
         """
         check_is_fitted(self, "part_weights_")
-        shares = shares_of_columns(self._sum, self._weighing, self._by_column)
+        shares = shares_of_columns(self._sum, self._weighing, partial(entrance.by_column, self))
         return entrance.column_shares(self, shares)
 
 

@@ -1,6 +1,7 @@
 """The regressors: by the nearest neighbours in a learned metric, and by sums of all parts."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_real, expect
+from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import mlkr
 from cayleyklein.learning.descent import Progress
@@ -223,8 +225,9 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
 
     Parameters
     ----------
-    parts : str or sequence of str, default=("metric", "columns", "neighbors", "plain")
-        Parts to add. How much each counts is learned on held-out rows.
+    parts : str, estimator or sequence of these, default="auto"
+        Parts to add. How much each counts is learned on held-out rows. "auto" is ("metric",
+        "columns", "neighbors", "plain").
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         Geometry of the metric to learn, see :class:`CurvedMLKR`. "auto" is the product.
     learner : estimator, optional
@@ -471,7 +474,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
                 row,
                 np.eye(len(answer.unit))[target] * answer.unit,
                 self._reference,
-                self._by_column,
+                partial(entrance.by_column, self),
                 prediction=float(answer.says(self._sum.total(row))[0, target]),
                 unit=unit,
                 labels=self._given.target.reshape(len(self._given.target), -1)[:, target],

@@ -16,7 +16,6 @@ from cayleyklein.parts.kernel import Distance, KernelMachine, Tuning, metric_dis
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
-from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.kernel_estimator import KernelEstimator, with_modelled_targets
 from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 from cayleyklein.prediction.sums import Sum, SumFit
@@ -25,14 +24,9 @@ ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
 ERRORS = ("_errors", "_error_shares", "_judged")
 
 
-def fitted_rows(model: Predicting) -> GivenRows:
-    """Return the rows that a fitted predictor keeps, with their targets and weights."""
-    return model._given
-
-
 def kernel_state(model: KernelEstimator) -> dict[str, Any]:
     """Return what a model has learned, but for its rows, targets, weights and metric."""
-    found = model._sum
+    found = model.fitted_sum
     for name, part in found.parts.items():
         if not isinstance(part, KernelMachine | FittedVotes):
             raise InvalidInputError(f"The part {name!r} cannot be saved in a model.")

@@ -23,7 +23,7 @@ from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
-from cayleyklein.prediction.state import fitted_rows, kernel_state, restore_kernel
+from cayleyklein.prediction.state import kernel_state, restore_kernel
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
@@ -208,7 +208,7 @@ def metric_part(factor: Any, center: Any, curvature: float) -> CurvedMetric | Fo
 
 
 def state_of(model: TableModel) -> State:
-    given = fitted_rows(model.estimator_)
+    given = model.estimator_.fitted_rows
     is_class = model.task == "class"
     is_kernel = model.is_kernel
     return {

@@ -24,7 +24,6 @@ from cayleyklein.prediction import (
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
 )
-from cayleyklein.prediction.state import fitted_rows
 
 
 class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, EstimatorCard):
@@ -104,7 +103,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
             "weights": [float(weight) for _, weight in parts],
             "n_iter": int(getattr(learner, "n_iter_", 0)),
             "n_rows": int(getattr(learner, "n_samples_learned_", len(index))),
-            "n_distinct": len(distinct_rows(cast(Floats, fitted_rows(estimator).X))[0]),
+            "n_distinct": len(distinct_rows(cast(Floats, estimator.fitted_rows.X))[0]),
             "selection": str(selection or ""),
             "chosen": getattr(selection, "chosen", ""),
         }
@@ -162,7 +161,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
     @property
     def targets_(self) -> AnyArray:
         """The class or number of each fitted row."""
-        target = fitted_rows(self.estimator_).target
+        target: AnyArray = self.estimator_.fitted_rows.target
         return self.classes_[target] if self.task == "class" else target
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -208,7 +207,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         def hashes(rows: Floats) -> Any:  # of -0.0 as of 0.0
             return pandas.util.hash_pandas_object(pandas.DataFrame(rows + 0.0), index=False)
 
-        fitted = hashes(cast(Floats, fitted_rows(estimator).places))
+        fitted = hashes(cast(Floats, estimator.fitted_rows.places))
         return int(hashes(entrance.query_rows(estimator, X)).isin(fitted).sum())
 
     def feature_weights(self) -> dict[str, float]:
@@ -217,7 +216,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
             shares = self.estimator_.feature_weights()
         else:
             weights = np.zeros(self.metric_.dimension)
-            rows = fitted_rows(self.estimator_).X
+            rows = self.estimator_.fitted_rows.X
             if self.metric_.distance(rows[:1], rows).any():
                 weights = self.metric_.feature_weights(rows)
             shares = entrance.column_shares(self.estimator_, weights)
