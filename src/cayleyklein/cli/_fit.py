@@ -12,6 +12,7 @@ from cayleyklein.cli._console import Console, counted, not_zero, with_console
 from cayleyklein.exceptions import InvalidInputError
 
 GeometryChoice = Literal["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
+PartChoice = Literal["metric", "columns", "ranks", "neighbors", "plain", "rules"]
 
 
 @with_console(
@@ -40,6 +41,14 @@ def fit(
             "--neighbors",
             min=1,
             help="Neighbours that vote (--model neighbors); chosen by default.",
+        ),
+    ] = None,
+    parts: Annotated[
+        list[PartChoice] | None,
+        Option(
+            "--part",
+            help="A part of the sum that predicts (--model kernel); may be repeated. By default "
+            "those that fit the table.",
         ),
     ] = None,
     drop: _console.DropOption = None,
@@ -97,6 +106,7 @@ def fit(
             neighbors or "auto",
             model=model,
             geometry=geometry,
+            parts=tuple(parts) if parts else "auto",
             subsample=subsample or "auto",
             kinds=dict(by_column),
             drop=drop or [],
@@ -183,6 +193,8 @@ def target_text(values: dict[str, Any]) -> str:
 
 
 def metric_text(model: Any) -> str:
+    if model.metric_ is None:
+        return "not needed"
     curvatures = ", ".join(f"{K:.4g}" for K in model.learned_["curvatures"])
     return f"{model.learned_['geometry']}, K = {curvatures}"
 

@@ -91,13 +91,13 @@ class EstimatorPart:
 
 def check_estimator(name: str, estimator: Any, *, numeric: bool) -> None:
     """Refuse what cannot be a part of a classifier, or with `numeric` of a regressor."""
-    kind, asked, right = "classifier", "predict_proba", is_classifier(estimator)
-    if numeric:
-        kind, asked, right = "regressor", "predict", is_regressor(estimator)
     if isinstance(estimator, type):
         raise InvalidInputError(
             f"The part {name!r} must be an estimator, {estimator.__name__}(), not the class."
         )
+    kind, asked, right = "classifier", "predict_proba", is_classifier(estimator)
+    if numeric:
+        kind, asked, right = "regressor", "predict", is_regressor(estimator)
     if not right or not hasattr(estimator, "get_params"):
         raise InvalidInputError(
             f"The part {name!r} is a {type(estimator).__name__}, but a {kind} is expected here."

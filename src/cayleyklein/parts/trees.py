@@ -10,6 +10,7 @@ import numpy as np
 
 from cayleyklein._jit import Kernel
 from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.exceptions import InvalidInputError
 
 
 class Trees(NamedTuple):
@@ -94,6 +95,32 @@ class Trees(NamedTuple):
             found.append(total.copy())
             begin = end
         return found
+
+
+def check_trees(trees: Trees, n_columns: int) -> None:
+    """Refuse arrays, read from a file, that are no trees for rows of so many columns.
+
+    Below each node come nodes with larger numbers, so that every walk ends at a leaf.
+    """
+    n_nodes = len(trees.values)
+    at = np.arange(n_nodes)
+    inner = trees.columns >= 0
+    whole = all(np.asarray(each).dtype.kind == "i" for each in trees[:2] + trees[3:5])
+    lengths = {len(each) for each in trees[1:6]}
+    sound = (
+        whole
+        and lengths == {n_nodes}
+        and (trees.columns < n_columns).all()
+        and all(((below > at) & (below < n_nodes))[inner].all() for below in trees[3:5])
+        and ((trees.roots >= 0) & (trees.roots < n_nodes)).all()
+        and len(trees.base) > 0
+        and len(trees.roots) % len(trees.base) == 0
+        and np.isfinite(trees.values).all()
+        and np.isfinite(trees.base).all()
+        and not np.isnan(trees.thresholds[inner]).any()
+    )
+    if not sound:
+        raise InvalidInputError("its boosted trees are damaged")
 
 
 @Kernel

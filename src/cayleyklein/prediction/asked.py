@@ -40,7 +40,9 @@ class AskedEstimator:
                 raise InvalidInputError(f"A part must be {FORMS}; got {given!r}.")
         if not hasattr(estimator, "fit"):
             raise InvalidInputError(f"A part must be {FORMS}; got {estimator!r}.")
-        name = name or type(estimator).__name__
+        if not name:
+            kind = estimator if isinstance(estimator, type) else type(estimator)
+            name = kind.__name__
         check_estimator(name, estimator, numeric=numeric)
         return cls(name, estimator, sees == "table" or says_it_takes_tables(estimator))
 

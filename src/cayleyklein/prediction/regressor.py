@@ -225,9 +225,13 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
 
     Parameters
     ----------
-    parts : str, estimator or sequence of these, default="auto"
-        Parts to add. How much each counts is learned on held-out rows. "auto" is ("metric",
-        "columns", "neighbors", "plain").
+    parts : "auto", str, estimator, or sequence of these, default="auto"
+        Parts to add: "metric" and "columns", kernels in the learned metric and in weighted columns;
+        "ranks", a kernel in the ranks of columns; "neighbors" and "plain", votes in the metric and
+        in standardised columns; "rules", boosted trees; any regressor with `predict`, or
+        ``(name, estimator)``. It sees the rows as numbers, or as ``(name, estimator, "table")`` the
+        table as it is. Held-out rows say how much each part counts, and those that do not help are
+        dropped. "auto" adds "metric", "columns", "neighbors" and "plain".
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         Geometry of the metric to learn, see :class:`CurvedMLKR`. "auto" is the product.
     learner : estimator, optional

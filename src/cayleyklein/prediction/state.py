@@ -12,8 +12,11 @@ from cayleyklein.learning.selection import Selection
 from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance
+from cayleyklein.parts.estimator import FittedEstimator
 from cayleyklein.parts.kernel import Distance, KernelMachine, Tuning, metric_distance
 from cayleyklein.parts.registry import PARTS, PartOptions
+from cayleyklein.parts.rules import FittedRules
+from cayleyklein.parts.trees import Trees, check_trees
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.kernel_estimator import KernelEstimator, with_modelled_targets
@@ -27,9 +30,7 @@ ERRORS = ("_errors", "_error_shares", "_judged")
 def kernel_state(model: KernelEstimator) -> dict[str, Any]:
     """Return what a model has learned, but for its rows, targets, weights and metric."""
     found = model.fitted_sum
-    for name, part in found.parts.items():
-        if not isinstance(part, KernelMachine | FittedVotes):
-            raise InvalidInputError(f"The part {name!r} cannot be saved in a model.")
+    check_parts(found.parts)
     machines = {
         name: machine_state(part)
         for name, part in found.parts.items()
@@ -41,6 +42,7 @@ def kernel_state(model: KernelEstimator) -> dict[str, Any]:
         "n_neighbors": {name: int(k) for name, k in model.n_neighbors_.items()},
         "ranks": rank_state(found.ranks),
         "machines": machines,
+        "rules": rules_state(found.parts.get("rules")),
         "task": answer_state(found.answer),
         "errors": {name: getattr(model, name) for name in ERRORS if hasattr(model, name)},
         "selection": [model.selection_.chosen, model.selection_.reason],
@@ -74,12 +76,58 @@ def restore_kernel(
         elif name in k:
             part = PARTS[name](PartOptions(n_jobs=model.n_jobs))
             parts[name] = part.fit(rows, metric, k[name])
+        elif name == "rules" and state["rules"] is not None:
+            parts[name] = restored_rules(state["rules"], answer, given)
+    if set(state["weights"]) - set(parts):
+        raise InvalidInputError("a part of its sum is missing")
     chosen, reason = state["selection"]
     selection = Selection(chosen, reason, max(k.values(), default=0))
     model.n_features_in_ = given.n_columns
     found = Sum(answer, parts, state["weights"], ranks)
     model._keep(given, SumFit(found, Obtained(metric), selection, None))
     model.part_shares_ = dict(state["shares"])
+
+
+def check_parts(parts: dict[str, FittedPart]) -> None:
+    """Refuse parts that a model file cannot hold."""
+    for name, part in parts.items():
+        if isinstance(part, FittedEstimator):
+            kind = type(part.estimator).__name__
+            raise InvalidInputError(
+                f"No model file can hold the part {name!r} ({kind}) safely. Leave it out of "
+                f"parts=, or keep the model with joblib, for those who trust its source."
+            )
+        if not isinstance(part, KernelMachine | FittedVotes | FittedRules):
+            raise InvalidInputError(f"The part {name!r} cannot be saved in a model.")
+
+
+def rules_state(part: FittedPart | None) -> dict[str, Any] | None:
+    """Return boosted trees as arrays."""
+    if not isinstance(part, FittedRules):
+        return None
+    return {
+        "n_rounds": part.n_rounds,
+        "known": None if part.known is None else np.asarray(part.known, dtype=np.int64),
+        "trees": [trees._asdict() for trees in part.trees],
+    }
+
+
+def restored_rules(state: dict[str, Any], answer: AnyAnswer, given: GivenRows) -> FittedRules:
+    """Return boosted trees from their arrays, if they can be followed for rows of that width."""
+    known = state["known"]
+    n_scores = len(answer.prior) if isinstance(answer, Classes) else len(answer.mean)
+    trees = tuple(Trees(**each) for each in state["trees"])
+    widths = [1] * n_scores
+    if known is not None:
+        in_order = len(known) > 0 and (np.diff(known) > 0).all()
+        if not in_order or known[0] < 0 or known[-1] >= n_scores:
+            raise InvalidInputError("the classes of its trees are not known")
+        widths = [1 if len(known) <= 2 else len(known)]
+    if [len(each.base) for each in trees] != widths:
+        raise InvalidInputError("its trees have other scores than its targets")
+    for each in trees:
+        check_trees(each, given.n_columns)
+    return FittedRules(trees, int(state["n_rounds"]), n_scores, answer, known)
 
 
 def answer_state(answer: AnyAnswer) -> dict[str, Any]:

@@ -283,6 +283,8 @@ def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) 
     spreads: list[Floats] = []
     given = rows.given.take(np.flatnonzero(rows.given.weights > 0))
     place, pair = places_and_pairs(given)
+    order = np.lexsort((given.weights, pair))  # of their own, so that sums round alike
+    given, place, pair = given.take(order), place[order], pair[order]
     for train, out in folds.split_given(given, place, pair, rows.counted, request.seed):
         if train.classes is not None:  # a row of a class that the others lack judges nothing
             known = np.unique(train.target)

@@ -27,7 +27,7 @@ from cayleyklein.prediction.state import kernel_state, restore_kernel
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 8  # raise it when other versions could not read a file, or would misread it
+FORMAT_VERSION = 9  # raise it when other versions could not read a file, or would misread it
 NOTE = "cayleyklein.json"  # the member that marks an archive as a model, with its version
 ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops archive may make
     "JsonNode": {"builtins.str"},
@@ -172,17 +172,26 @@ def check_contents(archive: bytes, path: Path) -> None:
             raise InvalidInputError(f"{path} is refused: {said}. Nothing in it was run.")
 
 
+def is_plain(value: Any) -> bool:
+    """Say whether JSON can hold a value."""
+    try:
+        json.dumps(value)
+    except TypeError:
+        return False
+    return True
+
+
 def parameters_of(model: Any) -> State:
     values: State = model.get_params(deep=False)
     del values["callback"], values["n_jobs"]  # threads belong to the machine
     for name, value in values.items():
         values[name] = value.item() if isinstance(value, np.generic) else value
-        try:
-            json.dumps(values[name])
-        except TypeError as error:
-            said = f"{name} is a {type(value).__name__}, which no file can hold safely"
+        if not is_plain(values[name]):
+            held = value if isinstance(value, list | tuple) else [value]
+            odd = next(each for each in held if not is_plain(each))
+            said = f"{name} holds a {type(odd).__name__}, which no file can hold safely"
             remedy = "set it to a number, a text or None before saving."
-            raise InvalidInputError(f"{said}; {remedy}") from error
+            raise InvalidInputError(f"{said}; {remedy}")
     return values
 
 
@@ -207,17 +216,26 @@ def metric_part(factor: Any, center: Any, curvature: float) -> CurvedMetric | Fo
     return kind(factor=factor, center=center, curvature=curvature)
 
 
+def metric_of(state: State) -> Any:
+    """Return a metric from what `metric_state` says of it."""
+    columns = zip(state["factors"], state["centers"], state["curvatures"], strict=True)
+    parts = [metric_part(L, center, K) for L, center, K in columns]
+    kind, several = METRICS[state["kind"]]
+    return kind(parts, state["numbers"]) if several else parts[0]
+
+
 def state_of(model: TableModel) -> State:
     given = model.estimator_.fitted_rows
     is_class = model.task == "class"
     is_kernel = model.is_kernel
+    kernel = kernel_state(model.estimator_) if is_kernel else None  # refuses parts by their names
     return {
         "task": model.task,
         "parameters": parameters_of(model),
         "encoder": model.encoder_,
-        "metric": metric_state(model.metric_),
+        "metric": None if model.metric_ is None else metric_state(model.metric_),
         "n_neighbors": None if is_kernel else int(model.estimator_.n_neighbors_),
-        "kernel": kernel_state(model.estimator_) if is_kernel else None,
+        "kernel": kernel,
         "rows": given.X if is_kernel else given.places,
         "searched": given.searched if is_kernel else None,
         "weights": given.weights if np.ptp(given.weights) else None,
@@ -239,10 +257,7 @@ def model_of(state: State) -> TableModel:
     encoder = state["encoder"]
     numbers = state["row_numbers"]
     targets = state["targets"]
-    columns = zip(learned["factors"], learned["centers"], learned["curvatures"], strict=True)
-    parts = [metric_part(L, center, K) for L, center, K in columns]
-    kind, several = METRICS[learned["kind"]]
-    metric = kind(parts, learned["numbers"]) if several else parts[0]
+    metric = None if learned is None else metric_of(learned)
     if not np.isfinite(state["rows"]).all():
         raise InvalidInputError("its rows have gaps")
     if state["task"] == "class":

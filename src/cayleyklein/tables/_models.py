@@ -43,6 +43,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         model: str = "auto",
         geometry: str = "auto",
         weights: str = "auto",
+        parts: Any = "auto",
         max_categories: int = 50,
         kinds: Mapping[str, str] | None = None,
         drop: Collection[str] = (),
@@ -56,6 +57,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         self.model = model
         self.geometry = geometry
         self.weights = weights
+        self.parts = parts
         self.max_categories = max_categories
         self.kinds = kinds
         self.drop = drop
@@ -96,9 +98,10 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         estimator.fit(X, target, sample_weight)
         learner = getattr(estimator, "learner_", None)
         selection = estimator.selection_
-        parts = terms_of(estimator.metric_)
+        metric = estimator.metric_  # None where no part needs one
+        parts = [] if metric is None else terms_of(metric)
         learned = {
-            "geometry": estimator.metric_.geometry,
+            "geometry": "none" if metric is None else metric.geometry,
             "curvatures": [float(part.curvature) for part, _ in parts],
             "weights": [float(weight) for _, weight in parts],
             "n_iter": int(getattr(learner, "n_iter_", 0)),
@@ -119,11 +122,17 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         if votes and model == "kernel":
             said = f'Got model="kernel" with weights={values["weights"]!r}, which are those of'
             raise InvalidInputError(f'{said} votes; leave them out, or take model="neighbors".')
+        asked = not (isinstance(values["parts"], str) and values["parts"] == "auto")
+        if asked and (votes or model == "neighbors"):
+            raise InvalidInputError(
+                "parts= are those of a sum, but neighbours alone are asked for by model= or "
+                "weights=; leave one of them out."
+            )
         if not votes:
             del values["weights"]
         if model == "auto":
             too_many = n > 100_000  # rows: kernel machines would take minutes
-            votes = votes or values["n_neighbors"] != "auto" or too_many
+            votes = votes or (not asked and (values["n_neighbors"] != "auto" or too_many))
             model = "neighbors" if votes else "kernel"
         kind = self._kernel if model == "kernel" else self._neighbors
         return kind(**{name: values[name] for name in kind().get_params() if name in values})
@@ -244,6 +253,9 @@ default="auto"
         Weight of a vote: 1 ("uniform"), 1/d_i ("distance"), 1 - d_i/d_{k+1} ("linear"), or that
         with distances divided by the root of each row's distance to its fifth nearest ("local",
         "auto").
+    parts : "auto", str, estimator, or sequence of these, default="auto"
+        What is added up by the model "kernel": names of built-in parts and estimators, see
+        :class:`cayleyklein.CurvedKernelClassifier`.
     max_categories : int, default=50
         Maximum number of encoded columns for one column of categories; the rarest categories share
         one.
@@ -273,8 +285,8 @@ default="auto"
         Class of each fitted row.
     estimator_ : CurvedKNeighborsClassifier or CurvedKernelClassifier
         Fitted estimator that predicts from the encoded rows.
-    metric_ : CurvedMetric, MixedMetric or ProductMetric
-        Metric of the encoded columns.
+    metric_ : CurvedMetric, MixedMetric, ProductMetric or None
+        Metric of the encoded columns; None if no part needs one.
     learned_ : dict
         What was learned: "geometry" of the metric, "curvatures" and "weights" of its parts,
         "n_iter", "n_rows" that it was learned from of "n_distinct", "selection" (what was tried on
@@ -332,6 +344,9 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
         Weight in the mean: 1, 1/d_i ("distance") or 1 - d_i/d_{k+1} ("linear", "auto").
+    parts : "auto", str, estimator, or sequence of these, default="auto"
+        What is added up by the model "kernel": names of built-in parts and estimators, see
+        :class:`cayleyklein.CurvedKernelRegressor`.
     max_categories : int, default=50
         Maximum number of encoded columns for one column of categories; the rarest categories share
         one.
@@ -359,8 +374,8 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         Number of each fitted row.
     estimator_ : CurvedKNeighborsRegressor or CurvedKernelRegressor
         Fitted estimator that predicts from the encoded rows.
-    metric_ : CurvedMetric, MixedMetric or ProductMetric
-        Metric of the encoded columns.
+    metric_ : CurvedMetric, MixedMetric, ProductMetric or None
+        Metric of the encoded columns; None if no part needs one.
     learned_ : dict
         What was learned: "geometry" of the metric, "curvatures" and "weights" of its parts,
         "n_iter", "n_rows" that it was learned from of "n_distinct", "selection" (what was tried on
