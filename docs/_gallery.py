@@ -14,6 +14,7 @@ PANELS = HERE / "_build" / "panels"
 
 ORDER = (
     "truly_curved",
+    "hyperbolic_disc",
     "learning_curves",
     "is_it_real",
     "explain",

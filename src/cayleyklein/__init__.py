@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
-    from cayleyklein.manifold import CurvedMDS, FromChart, embed_tree
+    from cayleyklein.manifold import CurvedMDS, FromChart, embed_tree, map_embedding
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
@@ -84,6 +84,7 @@ __all__ = [
     "learning",
     "lloyd",
     "manifold",
+    "map_embedding",
     "mesh_polygon",
     "meshes",
     "metrics",
@@ -120,6 +121,7 @@ MODULE_OF = {
     "estimate_curvature": "curvature",
     "gromov_delta": "curvature",
     "lloyd": "meshes",
+    "map_embedding": "manifold",
     "mesh_polygon": "meshes",
 }
 

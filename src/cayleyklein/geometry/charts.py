@@ -246,6 +246,27 @@ def _small_chord(p: Floats, q: Floats) -> Floats:
     return np.asarray(sine / np.sqrt((1 + np.sqrt(1 - sine**2)) / 2))
 
 
+def surface_points(y: ArrayLike, chart: str, sign: int) -> Floats:
+    """Return points as vectors (n, d + 1) of the hyperboloid or the sphere, the last axis its own.
+
+    Unlike Klein's coordinates they hold points at any radius that the chart holds.
+    """
+    if chart == "klein":
+        w = check_in_chart(y, chart, sign, "y")
+        return lift(w, _form(w, sign))
+    y = check_in_chart(y, chart, sign, "y")
+    if chart in ("hyperboloid", "sphere"):
+        return y
+    if chart == "hemisphere":
+        return np.concatenate([y[..., :-1], np.ones_like(y[..., -1:])], axis=-1) / y[..., -1:]
+    sqnorm = _sqnorm(y)[..., None]
+    if chart == "half_space":
+        height = 2 * y[..., -1:]
+        return np.concatenate([2 * y[..., :-1], sqnorm - 1, sqnorm + 1], axis=-1) / height
+    form = _form(y, sign)[..., None]
+    return np.concatenate([2 * y, 1 - sign * sqnorm], axis=-1) / form
+
+
 def position_error(y: Floats, chart: str, sign: int, eps: float = rounding.EPSILON / 2) -> Floats:
     """Return how far rounding by eps, relative to ‖y‖, may move points, in units of 1/√|K|."""
     if sign >= 0:

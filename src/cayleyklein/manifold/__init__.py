@@ -3,14 +3,18 @@
 from cayleyklein.manifold._from_chart import FromChart
 from cayleyklein.manifold._mds import CurvedMDS
 from cayleyklein.manifold.graphs import GraphDistances, graph_distances
+from cayleyklein.manifold.projection import EmbeddingMap, MapQuality, map_embedding
 from cayleyklein.manifold.trees import Distortion, TreeEmbedding, embed_tree
 
 __all__ = [
     "CurvedMDS",
     "Distortion",
+    "EmbeddingMap",
     "FromChart",
     "GraphDistances",
+    "MapQuality",
     "TreeEmbedding",
     "embed_tree",
     "graph_distances",
+    "map_embedding",
 ]

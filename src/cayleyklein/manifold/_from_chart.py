@@ -131,23 +131,14 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.radius or 1 / (math.sqrt(abs(self.curvature)) or 1.0)
 
     def _order(self, n_columns: int) -> list[int]:
-        """Return the columns, the one of `axis` last."""
-        expected = f"a column of X, which has {n_columns}"
-        checks.expect(-n_columns <= self.axis < n_columns, "axis", self.axis, expected)
-        has_axis = self.chart == "half_space" or self.chart in charts.EMBEDDED
-        last = (self.axis if has_axis else -1) % n_columns
-        return [j for j in range(n_columns) if j != last] + [last]
+        return order_of_columns(n_columns, self.chart, self.axis)
 
     def _in_chart(self, given: AnyArray, name: str, dtype: Any = np.float64) -> Floats:
         """Return rows in units of the radius, `axis` last; warn of what their dtype has lost."""
         estimators.check_parameters(self)
-        sign = int(np.sign(self.curvature))
-        with checks.about(f"curvature={self.curvature:g}"):
-            charts.refuse_chart(self.chart, sign)
-        rows = np.asarray(given, dtype=np.float64)[..., self._order(given.shape[-1])]
-        with nullcontext() if self._radius == 1 else checks.about(f"Over {self._radius:g}"):
-            rows = charts.check_in_chart(rows / self._radius, self.chart, sign, name)
+        rows = rows_in_chart(given, name, self.chart, self.curvature, self._radius, self.axis)
         if dtype == np.float32:
+            sign = int(np.sign(self.curvature))
             lost = charts.position_error(rows, self.chart, sign, np.finfo(dtype).eps / 2)
             self._warn_where(lost, "Coordinates in float32", "compute them in float64")
         return rows
@@ -163,3 +154,25 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"and those of {count} of {len(lost)} rows to worse than ±{known_to / unit:.2g}; "
                 f"{remedy}."
             )
+
+
+def order_of_columns(n_columns: int, chart: str, axis: int) -> list[int]:
+    """Return the columns of a chart, the one of the axis last."""
+    expected = f"a column of X, which has {n_columns}"
+    checks.expect(-n_columns <= axis < n_columns, "axis", axis, expected)
+    has_axis = chart == "half_space" or chart in charts.EMBEDDED
+    last = (axis if has_axis else -1) % n_columns
+    return [j for j in range(n_columns) if j != last] + [last]
+
+
+def rows_in_chart(
+    given: AnyArray, name: str, chart: str, curvature: float, radius: float, axis: int
+) -> Floats:
+    """Return rows of a chart in units of the radius, the axis last."""
+    sign = int(np.sign(curvature))
+    with checks.about(f"curvature={curvature:g}"):
+        charts.refuse_chart(chart, sign)
+    order = order_of_columns(given.shape[-1], chart, axis)
+    rows = np.asarray(given, dtype=np.float64)[..., order]
+    with nullcontext() if radius == 1 else checks.about(f"Over {radius:g}"):
+        return charts.check_in_chart(rows / radius, chart, sign, name)

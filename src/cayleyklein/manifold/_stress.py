@@ -174,30 +174,45 @@ def to_tangent(X: Floats, K: float) -> Floats:
 def to_centered(X: Floats, K: float) -> Floats:
     """Return v of X moved by an isometry: its centre to the origin, its principal axes to the axes.
 
+    The centre is that of :func:`moved_to_center`.
+    """
+    X = moved_to_center(X, K)
+    u = X[:, :-1]
+    u = u @ axes_of_spread(u)
+    return to_tangent(np.column_stack([u, X[:, -1]]), K)
+
+
+def axes_of_spread(u: Floats) -> Floats:
+    """Return axes (r, r), of largest mean square first; the farthest row on each is positive."""
+    axes = np.linalg.eigh(u.T @ u)[1][:, ::-1]
+    along = u @ axes
+    largest = along[np.abs(along).argmax(axis=0), np.arange(u.shape[1])]
+    return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))
+
+
+def moved_to_center(X: Floats, K: float) -> Floats:
+    """Return X moved by an isometry that puts its centre into the origin.
+
     The centre is the point whose mean squared distance is least. On a sphere it is the direction of
     the mean vector; where that leaves points beyond the equator, it is the pole of a hemisphere
     that holds them all, if there is one.
     """
     if K == 0:
-        X = X - np.append(X[:, :-1].mean(axis=0), 0.0)
-    elif K < 0:
+        return np.asarray(X - np.append(X[:, :-1].mean(axis=0), 0.0))
+    if K < 0:
         for _ in range(200):
             v = to_tangent(X, K)
             far = np.sqrt(-K) * np.linalg.norm(v, axis=1).max()
             step = v.mean(axis=0) / max(1.0, far)  # d² is this much more curved
             if np.sqrt(-K) * np.abs(step).max() <= 1e-7:
                 break
-            X = to_surface(to_tangent(_to_origin(X, to_surface(step[None], K)[0], K), K), K)
-    else:
-        moved = _to_origin(X, X.mean(axis=0), K)
-        if (moved[:, -1] <= INSIDE).any():
-            pole = _hemisphere_pole(X, K)
-            moved = moved if pole is None else _to_origin(X, pole, K)
-        X = moved
-    u = X[:, :-1]
-    u = u @ np.linalg.eigh(u.T @ u)[1][:, ::-1]
-    largest = u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])]
-    return to_tangent(np.column_stack([u * np.where(largest < 0, -1.0, 1.0), X[:, -1]]), K)
+            X = to_surface(to_tangent(moved_to_origin(X, to_surface(step[None], K)[0], K), K), K)
+        return X
+    moved = moved_to_origin(X, X.mean(axis=0), K)
+    if (moved[:, -1] <= INSIDE).any():
+        pole = _hemisphere_pole(X, K)
+        moved = moved if pole is None else moved_to_origin(X, pole, K)
+    return moved
 
 
 def radii(X: Floats, K: float) -> Floats:
@@ -205,7 +220,7 @@ def radii(X: Floats, K: float) -> Floats:
     return np.append(np.full(X.shape[1] - 1, np.sqrt(abs(K))), 1.0)
 
 
-def _to_origin(X: Floats, middle: Floats, K: float) -> Floats:
+def moved_to_origin(X: Floats, middle: Floats, K: float) -> Floats:
     """Reflect X in the bisector of the direction of a vector and the origin (0, 1)."""
     scale = radii(X, K)
     signature = np.append(np.ones(X.shape[1] - 1), np.sign(K))

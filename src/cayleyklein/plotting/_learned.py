@@ -1,4 +1,4 @@
-"""Pictures of learned things: metrics, decision regions, and maps of a CurvedMDS."""
+"""Pictures of learned things: metrics and decision regions."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,14 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_regressor
-from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.diagrams import domains as boxes
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import Ellipsoid, space
-from cayleyklein.manifold import CurvedMDS
+from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import _plane, outlines, sections, shapes
@@ -252,123 +250,3 @@ class MetricDisplay(shapes.PlaneDisplay):
         legend = legend and self.y is not None
         shown = near if distant else far
         return self._finish(ax, domains, shown, names=self.names, title=title, legend=legend)
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class MapDisplay(shapes.PlaneDisplay):
-    """The points of a CurvedMDS: in Poincaré's disc, in the plane or on a globe, by the sign of K.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMDS
-    >>> path = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
-    >>> mds = CurvedMDS(metric="precomputed", curvature=-1.0).fit(path)
-    >>> edges = [[0, 1], [1, 2], [2, 3]]
-    >>> display = MapDisplay.from_estimator(mds, names=list("abcd"), edges=edges)
-    >>> figure = display.plot().figure_
-    """
-
-    #: In Poincaré's unit disc or the plane (n, 2); unit vectors (n, 3), the last axis towards you.
-    points: Floats
-    curvature: float  #: K; its sign decides between disc, plane and globe.
-    edges: Sequence[Floats] = ()  #: Paths in the same coordinates.
-    y: AnyArray | None = None  #: Classes, shape (n,).
-    names: Sequence[str] | None = None  #: Names of the n points.
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: CurvedMDS,
-        y: ArrayLike | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        edges: ArrayLike | None = None,
-    ) -> Self:
-        """Take the points of a fitted CurvedMDS of two components.
-
-        Parameters
-        ----------
-        estimator : CurvedMDS
-            Fitted estimator of two components.
-        y : array-like of shape (n,), optional
-            Class of each point, for its colour and marker.
-        names : sequence of str of length n, optional
-            Texts next to the points; on a globe, only on the near side.
-        edges : array-like of shape (m, 2), optional
-            Pairs of rows to join by geodesics.
-        """
-        kind = type(estimator).__name__
-        checks.expect(isinstance(estimator, CurvedMDS), "estimator", kind, "a fitted CurvedMDS")
-        check_is_fitted(estimator, "embedding_")
-        n, width = estimator.embedding_.shape
-        checks.expect(width == 2, "n_components", width, "an estimator fitted with 2")
-        if names is not None and len(checks.as_texts(names, "names")) != n:
-            raise InvalidInputError(f"Got {len(names)} names for {n} points.")
-        if y is not None:
-            boxes.encode_labels(y, n, "y")
-        pairs = np.empty((0, 2)) if edges is None else checks.as_finite_array(edges, "edges")
-        if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
-        said = f"edges must hold row numbers from 0 to {n - 1}, but does not"
-        space.refuse_at(~np.isin(pairs, np.arange(n)), said, ".")
-        K = estimator.curvature_
-        metric = estimator.metric_
-        place = estimator.embedding_ if estimator.sphere_ is None else estimator.sphere_
-        t = np.linspace(0, 1, 64)[:, None]
-
-        def image(x: Floats) -> Floats:
-            if K > 0:
-                return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
-            return x if metric is None or K == 0 else np.asarray(metric.to_chart(x, "conformal"))
-
-        # geodesics are straight in Klein's coordinates, and seen from the middle of a sphere
-        paths = [image((1 - t) * place[p] + t * place[q]) for p, q in pairs.astype(int)]
-        classes = None if y is None else np.asarray(y)
-        return cls(points=image(place), curvature=K, edges=paths, y=classes, names=names)
-
-    def plot(self, ax: shapes.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
-        """Draw the map and a legend, in new axes by default; options are the scatter's."""
-        ax = shapes.new_axes(ax)
-        on_globe = self.curvature > 0
-        flat = self.points[:, :2]
-        front = self.points[:, 2] >= 0 if on_globe else np.ones(len(flat), dtype=bool)
-        faint = 0.2  # opacity of what is behind a globe
-        near = [edge[:, :2] for edge in self.edges]
-        far: list[Floats] = []
-        if on_globe:
-            near = [np.where(edge[:, 2:] < 0, np.nan, edge)[:, :2] for edge in self.edges]
-            far = [np.where(edge[:, 2:] < 0, edge, np.nan)[:, :2] for edge in self.edges]
-        shapes.draw_lines(ax, far, colors="0.6", linewidths=1.0, alpha=faint)
-        shapes.draw_lines(ax, near, colors="0.6", linewidths=1.0, alpha=1.0)
-        classes = None if self.y is None else np.unique(self.y)
-        dots: Any = {"s": 18} | options
-        if not front.all():
-            labels = None if self.y is None else self.y[~front]
-            hidden = dots | {"alpha": faint, "label": None}
-            shapes.draw_points(ax, flat[~front], labels, classes, **hidden)
-        if front.any():
-            labels = None if self.y is None else self.y[front]
-            shapes.draw_points(ax, flat[front], labels, classes, **dots)
-        look: Any = {"textcoords": "offset points", "fontsize": "x-small", "zorder": 5}
-        for point, name, seen in zip(flat, self.names or (), front, strict=False):
-            if seen:
-                side = -1 if on_globe and point[0] <= 0 else 1  # away from the middle
-                ax.annotate(name, point, (2 * side, 2), ha="left" if side > 0 else "right", **look)
-        domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
-        if on_globe:  # a thin rim: the globe continues behind it
-            ball = shapes.Shape("area", shapes.unit_circle(257), "soft", alpha=0.08)
-            shapes.draw_shape(ax, ball, zorder=0)
-            shapes.draw_shape(ax, ball._replace(kind="line", alpha=1.0))
-            ax.set_axis_off()
-        kind = "plane"
-        if self.curvature:
-            kind = "globe" if on_globe else "Poincaré disc"
-        bounds = outlines.edges_of(domains) or [flat]
-        return self._finish(
-            ax,
-            () if on_globe else domains,
-            *bounds,
-            names=("$y_1$", "$y_2$"),
-            title=f"{kind}, $K$ = {shapes.number(self.curvature, 3)}",
-            legend=legend and self.y is not None,
-        )

@@ -295,8 +295,12 @@ def draw_points(
     first = np.unique(labels) if classes is None else classes
     for i, name in enumerate([*first, *np.setdiff1d(labels, first)]):
         color, marker, _ = class_look(i)
-        mine = dots._replace(xy=points[labels == name], color=color, marker=marker)
-        draw_shape(ax, mine, **({"label": str(name)} | options))
+        these = labels == name
+        mine = dots._replace(xy=points[these], color=color, marker=marker)
+        look = {"label": str(name)} | options
+        if np.ndim(look.get("s", 0)):
+            look["s"] = look["s"][these]
+        draw_shape(ax, mine, **look)
 
 
 def class_tints(n: int) -> list[tuple[float, ...]]:
