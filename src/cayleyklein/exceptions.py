@@ -12,6 +12,7 @@ __all__ = [
     "MissingExtraError",
     "NotRepresentableError",
     "OutsideDomainError",
+    "StrangeRowsWarning",
     "TooLargeError",
     "UnreadableCellsWarning",
 ]
@@ -89,6 +90,18 @@ class ClusterError(CayleyKleinError, RuntimeError):
 
     >>> issubclass(ClusterError, RuntimeError)
     True
+    """
+
+
+class StrangeRowsWarning(UserWarning):
+    """Rows to predict are unlike any fitted row, so that little is known of them.
+
+    One warning counts the rows of a batch. Their class probabilities are drawn to the class shares.
+    This filter makes it an error:
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", StrangeRowsWarning)
     """
 
 

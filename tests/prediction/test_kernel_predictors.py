@@ -167,6 +167,7 @@ def test_one_part_alone(parts):
     assert model.explain(X[0]).prediction == 0
 
 
+@pytest.mark.filterwarnings("ignore::cayleyklein.exceptions.StrangeRowsWarning")
 @pytest.mark.parametrize("geometry", ["elliptic", "hyperbolic", "learned", "mixed"])
 def test_every_geometry_fits(geometry):
     model = CurvedKernelClassifier("metric", geometry=geometry, random_state=0)
@@ -238,6 +239,7 @@ def test_models_are_pickled_without_their_factors(model):
 # -- numbers ------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::cayleyklein.exceptions.StrangeRowsWarning")
 def test_regression_has_intervals_that_cover():
     A, a = make_friedman1(900, noise=1.0, random_state=0)
     model = CurvedKernelRegressor(geometry="flat", random_state=0).fit(A[:300], a[:300])

@@ -243,6 +243,7 @@ def test_regression_is_scikit_learns(weights):
         grown.partial_fit(X[:9], y[:9, 0])
 
 
+@pytest.mark.filterwarnings("ignore::cayleyklein.exceptions.StrangeRowsWarning")
 def test_regression_outside_counts_neighbours_alike():
     y = X[:, 0]
     model = CurvedKNeighborsRegressor(3, metric=METRICS["hyperbolic"], weights="distance").fit(X, y)

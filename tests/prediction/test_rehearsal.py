@@ -17,8 +17,8 @@ from cayleyklein.learning.choice import choose_candidate
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.parts.votes import NEIGHBORS
 from cayleyklein.prediction import rehearsal
+from cayleyklein.prediction.conformal import quantile
 from cayleyklein.prediction.kernel_estimator import part_shares
-from cayleyklein.prediction.regressor import quantile
 from cayleyklein.prediction.rehearsal import ClassTrials, NumberTrials
 
 FLAT = CurvedMetric.euclidean(3)

@@ -54,6 +54,7 @@ def test_predictions_stay_within_the_limits_that_all_targets_keep(y, low, high):
     )
 
 
+@pytest.mark.filterwarnings("ignore::cayleyklein.exceptions.StrangeRowsWarning")
 def test_counts_and_shares_are_never_predicted_beyond_their_range():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cayleyklein.cli import _console, _experiments, _fit, _predict
+from cayleyklein.cli import _check, _console, _experiments, _fit, _predict
 from cayleyklein.exceptions import CayleyKleinError
 
 app = typer.Typer(
@@ -54,6 +54,7 @@ def open_explorer(
 app.command("fit")(_fit.fit)
 app.command("predict")(_predict.predict)
 app.command("evaluate")(_predict.evaluate)
+app.command("check")(_check.check)
 app.command("info")(_fit.info)
 app.command("neighbors")(_predict.neighbors)
 app.command("curvature")(_fit.curvature)

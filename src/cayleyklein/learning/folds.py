@@ -49,18 +49,24 @@ def split_training(
 
 
 def split_given(
-    given: GivenRows, place: Ints, pair: Ints, counted: bool, seed: int
+    given: GivenRows,
+    place: Ints,
+    pair: Ints,
+    counted: bool,
+    seed: int,
+    n_folds: int | None = None,
 ) -> Iterator[tuple[GivenRows, GivenRows]]:
     """Yield training and held-out rows in memory, every class spread evenly.
 
     Rows have positive weights, and each has its place, and its pair of a place and a target. If
-    `counted`, weights are numbers of observations, which are held out one by one.
+    `counted`, weights are numbers of observations, which are held out one by one. With `n_folds`,
+    every row is held out once, however many there are.
     """
     rng = np.random.default_rng(seed)
     if not counted:
         heaviest = np.lexsort((-weights_of_pairs(given, pair)[pair], place))
         first = heaviest[np.searchsorted(place[heaviest], np.arange(int(place.max()) + 1))]
-        part, n_held_out = deal_to_folds(given.labels[first], rng)
+        part, n_held_out = deal_to_folds(given.labels[first], rng, n_folds)
         for fold in range(n_held_out):
             out = part[place] == fold
             yield given.take(np.flatnonzero(~out)), given.take(np.flatnonzero(out))
@@ -73,7 +79,7 @@ def split_given(
     # the classes at a place by their weights, which have no names
     order = np.lexsort((-mass, place))
     unit = np.repeat(order, mass[order])
-    part, n_held_out = deal_to_folds(labels[unit], rng)
+    part, n_held_out = deal_to_folds(labels[unit], rng, n_folds)
     for fold in range(n_held_out):
         out = np.bincount(unit[part == fold], minlength=len(first)).astype(float)
         yield with_weights(given, given.weights - out), with_weights(given, out)
@@ -119,18 +125,21 @@ def with_weights(given: GivenRows, weights: Floats) -> GivenRows:
     return replace(given, weights=weights).take(np.flatnonzero(weights > 0))
 
 
-def deal_to_folds(labels: Ints, rng: np.random.Generator) -> tuple[Ints, int]:
+def deal_to_folds(
+    labels: Ints, rng: np.random.Generator, n_folds: int | None = None
+) -> tuple[Ints, int]:
     """Return the part of each unit, every class spread evenly, and how many parts to hold out.
 
     Classes are dealt in the order in which they appear among the units.
     """
     n = len(labels)
-    few = n <= FOLDS_UP_TO
-    n_parts = N_FOLDS if few else max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
+    if n_folds is None and n <= FOLDS_UP_TO:
+        n_folds = N_FOLDS
+    n_parts = n_folds or max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
     part = np.empty(n, dtype=np.int64)
     shift = 0
     for label in by_appearance(labels):
         some = rng.permutation(np.flatnonzero(labels == label))
         part[some] = (np.arange(len(some)) + shift) % n_parts
         shift += len(some)
-    return part, N_FOLDS if few else 1
+    return part, n_folds or 1

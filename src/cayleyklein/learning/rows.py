@@ -32,6 +32,7 @@ class GivenRows:
     always: Bools | None = None  # rows that every sample has
     searched: Floats | None = None  # rows to search in, where they are not those to learn from
     table: Any = None  # the rows as a DataFrame, where a part asks for its cells
+    numbers: Ints | None = None  # of rows taken from others, where they are asked for
 
     @classmethod
     def read(
@@ -96,7 +97,17 @@ class GivenRows:
         X = _distributed.rows_at(self.X, rows) if isinstance(self.X, RowBlocks) else self.X[rows]
         target, weights = self.target[rows], self.weights[rows]
         table = None if self.table is None else self.table.iloc[rows]
-        return type(self)(X, target, weights, self.n_columns, self.classes, source=X, table=table)
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return type(self)(
+            X,
+            target,
+            weights,
+            self.n_columns,
+            self.classes,
+            source=X,
+            table=table,
+            numbers=numbers,
+        )
 
     def joined(self, added: Self) -> Self:
         pairs = ((self.X, added.X), (self.target, added.target), (self.weights, added.weights))

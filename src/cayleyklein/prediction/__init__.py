@@ -5,6 +5,7 @@ from cayleyklein.learning.selection import Selection, Trial
 from cayleyklein.prediction.classifier import CurvedKernelClassifier, CurvedKNeighborsClassifier
 from cayleyklein.prediction.explain import Explanation, KernelExplanation
 from cayleyklein.prediction.regressor import CurvedKernelRegressor, CurvedKNeighborsRegressor
+from cayleyklein.prediction.suspicious import SuspiciousRows
 
 __all__ = [
     "CurvedKNeighborsClassifier",
@@ -15,5 +16,6 @@ __all__ = [
     "KernelExplanation",
     "Selection",
     "Stage",
+    "SuspiciousRows",
     "Trial",
 ]

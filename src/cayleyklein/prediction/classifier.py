@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import encode_classes, is_dask, restore_on_error
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import lmnn
@@ -20,13 +20,15 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import algorithms, estimator
 from cayleyklein.parts import votes
-from cayleyklein.parts.base import AnyQueries
+from cayleyklein.parts.base import AnyQueries, numbers_of
 from cayleyklein.parts.places import count_rows
+from cayleyklein.prediction import strangers
 from cayleyklein.prediction.answers import Classes
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum, single_rows
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
 from cayleyklein.prediction.rehearsal import ClassTrials
+from cayleyklein.prediction.suspicious import Suspicion, suspicious_classes
 
 
 class LabelPredictor(Predicting, ClassifierMixin):
@@ -55,6 +57,13 @@ class LabelPredictor(Predicting, ClassifierMixin):
 
     def _best(self, X: Any) -> Any:
         return cast(Any, self).predict_proba(X).argmax(axis=1)
+
+    def _suspicious_among(self, X: Any, known: Ints, target: AnyArray) -> Suspicion:
+        shares = self._left_out_and_new(X, known, cast(Any, self).predict_proba)
+        found = suspicious_classes(shares, target)
+        # of a class with one row, the others know nothing
+        several = np.bincount(self._given.target, minlength=len(self.classes_)) > 1
+        return found._replace(numbers=found.numbers[several[target[found.numbers]]])
 
 
 class CurvedKNeighborsClassifier(LabelPredictor, NeighborPredictor):
@@ -437,18 +446,25 @@ default="auto"
         mass = np.bincount(given.target, weights=given.weights, minlength=len(classes))
         return Classes(mass / mass.sum(), n_rows)
 
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: ArrayLike | None) -> Floats:
         """Return the probabilities (m, n_classes) of the classes, in the order of ``classes_``.
 
         Parameters
         ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d)
-            Rows. Answers for a Dask collection are lazy.
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
+            With None, the fitted rows, each by the folds that it was held out of; also in
+            ``predict``, ``predict_log_proba`` and ``score``. Beyond 2,500 distinct rows the model
+            is then fitted three times more, once. Answers for a Dask collection are lazy.
         """
+        if X is None:
+            return cast(Floats, self._sum.answer.says(self._left_out_totals()))
         rows = self._checked(X)
         total = self._sum.total(rows)
         if not is_dask(total):
-            return cast(Floats, self._sum.answer.says(total))
+            shares = self._sum.answer.says(total)
+            trust = self._trust(numbers_of(rows))
+            prior = cast(Classes, self._sum.answer).prior
+            return strangers.drawn_to_shares(shares, trust, prior) if (trust < 1).any() else shares
         return cast(Floats, total.map_blocks(self._sum.answer.says, dtype=np.float64))
 
     def decision_function(self, X: ArrayLike) -> Floats:

@@ -1,5 +1,6 @@
 """What all predictors share, and what those by neighbours do: fit, grow, answer, explain."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,23 +15,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _estimators
 from cayleyklein._distributed import RowBlocks, in_memory
-from cayleyklein._estimators import check_parameters, few_threads, restore_on_error
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._estimators import (
+    check_lengths,
+    check_numbers,
+    check_parameters,
+    encode_classes,
+    few_threads,
+    restore_on_error,
+)
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._validation import as_count
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.choice import MetricRequest, Obtained, obtain_metric
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.learner import LearnsFromRows, RowLearner
-from cayleyklein.learning.rows import GivenRows
+from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
 from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
+from cayleyklein.parts.base import numbers_of
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
-from cayleyklein.prediction import rehearsal
+from cayleyklein.prediction import rehearsal, strangers
 from cayleyklein.prediction.explain import Explanation, explain_votes
+from cayleyklein.prediction.suspicious import Suspicion, SuspiciousRows
 
 
 class Predicting(entrance.TableInput, LearnsFromRows):
@@ -50,6 +61,7 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
     _given: GivenRows
+    _known_rows: strangers.FamiliarRows | None = None
     _numeric: ClassVar[bool]
     _learner_kind: ClassVar[type[RowLearner]]
     _trials: ClassVar[type[rehearsal.ClassTrials | rehearsal.NumberTrials]]
@@ -129,6 +141,150 @@ class Predicting(entrance.TableInput, LearnsFromRows):
             judge = r2_score if self._numeric else accuracy_score
             return float(judge(truth, predicted, sample_weight=weights))
 
+    def strangeness(self, X: ArrayLike) -> Floats:
+        """Return how unlike the fitted rows each row is (m,), from 0 to 1.
+
+        It is the share of fitted rows that are nearer to the other fitted rows than the row is to
+        them, in standardised columns: of new rows like the fitted ones, 5 % are above 0.95.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedKNeighborsClassifier
+        >>> from cayleyklein.datasets import load_wine
+        >>> X, y = load_wine(return_X_y=True)
+        >>> model = CurvedKNeighborsClassifier(random_state=0).fit(X[::2], y[::2])
+        >>> (
+        ...     bool(model.strangeness(X[1::2]).mean() < 0.6),
+        ...     bool(model.strangeness(10 * X[:1]) > 0.99),
+        ... )
+        (True, True)
+        """
+        check_is_fitted(self, "n_samples_fit_")
+        rows = self._numbers_of(X)
+        familiar = self._known_rows
+        if familiar is None:
+            raise InvalidInputError(
+                "strangeness compares with fitted rows in memory; these are on a cluster."
+            )
+        return familiar.quantiles(rows)
+
+    def _trust(self, rows: Any, *, warn: bool = True) -> Floats:
+        """Return how far to trust answers for checked rows (m,); 1 for rows on a cluster."""
+        if not isinstance(rows, np.ndarray):
+            return np.ones(0)
+        if self._known_rows is None:
+            return np.ones(len(rows))
+        trust = self._known_rows.trust(rows)
+        if warn:
+            effect = "" if self._numeric else "; their probabilities are drawn to the class shares"
+            strangers.warn_of_strangers(trust, effect, 5)
+        return trust
+
+    def suspicious(
+        self, X: ArrayLike | None = None, y: Any = None, n_neighbors: int = 5
+    ) -> SuspiciousRows:
+        """Return the rows whose class or number looks wrong, by what the other rows say.
+
+        A fitted row is left out of its own answer: neighbours do not count its vote, and a sum of
+        parts answers by the folds that it was held out of.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), optional
+            Rows to look at; the fitted ones by default. Rows that were fitted are left out all the
+            same.
+        y : array-like of shape (m,), optional
+            Their classes or numbers.
+        n_neighbors : int, default=5
+            Number of neighbours to show for each.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedKNeighborsClassifier
+        >>> from cayleyklein.datasets import load_wine
+        >>> X, y = load_wine(return_X_y=True)
+        >>> y[3] = 2
+        >>> found = CurvedKNeighborsClassifier(random_state=0).fit(X, y).suspicious()
+        >>> int(found.rows[0]), int(found.given[0]), int(found.likely[0])
+        (3, 2, 0)
+        """
+        check_is_fitted(self, "n_samples_fit_")
+        if (X is None) != (y is None):
+            raise InvalidInputError("Give both X and y, or neither for the fitted rows.")
+        fitted = self._given
+        if not isinstance(fitted.X, np.ndarray) or not len(fitted.X):
+            raise InvalidInputError("suspicious looks at rows in memory; these are on a cluster.")
+        if as_count(n_neighbors, "n_neighbors") >= len(fitted.target):
+            n_neighbors = max(1, len(fitted.target) - 1)
+        known = np.arange(len(fitted.target))
+        target = fitted.target
+        if X is not None:
+            known = fitted_numbers(fitted.places, self._numbers_of(X))
+            if self._numeric:
+                target = check_numbers(check_lengths(self, known, y))
+                if target.shape[1:] != fitted.target.shape[1:]:
+                    raise InvalidInputError(f"y has shape {target.shape}, unlike the fitted one.")
+            else:
+                _, target = encode_classes(check_lengths(self, known, y), fitted.classes)
+        found = self._suspicious_among(X, known, target)
+        order = found.numbers[np.argsort(-found.scores[found.numbers], kind="stable")]
+        near = self._neighbors_without(X, known, n_neighbors)[order]
+        names = fitted.classes
+        return SuspiciousRows(
+            rows=order,
+            given=target[order] if names is None else names[target[order]],
+            likely=found.likely[order] if names is None else names[found.likely[order]],
+            sure=found.sure[order],
+            neighbors=near,
+            neighbor_targets=fitted.target[near] if names is None else names[fitted.target[near]],
+            scores=found.scores,
+        )
+
+    def _numbers_of(self, X: Any) -> Floats:
+        """Return checked rows in memory as numbers."""
+        rows = numbers_of(self._checked(X))
+        if not isinstance(rows, np.ndarray):
+            raise InvalidInputError("Rows must be in memory here; pass X.compute().")
+        return rows
+
+    def _left_out_and_new(self, X: Any, known: Ints, answer: Callable[[Any], Any]) -> Floats:
+        """Return answers (m, t) for rows, those of fitted ones left out; `known` are -1 or these.
+
+        `answer` takes rows, or None for the fitted ones.
+        """
+        left_out: Floats = answer(None)
+        left_out = left_out.reshape(len(left_out), -1)
+        if X is None:
+            return left_out
+        found = left_out[known]
+        if (known < 0).any():
+            new = answer(X)
+            found[known < 0] = new.reshape(len(new), -1)[known < 0]
+        return found
+
+    @abstractmethod
+    def _suspicious_among(self, X: Any, known: Ints, target: AnyArray) -> Suspicion:
+        """Judge the targets of rows, of which some are fitted ones."""
+
+    @abstractmethod
+    def _own_neighbors(self, k: int) -> Ints:
+        """Return the numbers (n, k) of the other fitted rows nearest to each."""
+
+    def _neighbors_without(self, X: Any, known: Ints, k: int) -> Ints:
+        """Return the nearest fitted rows (m, k), none of which is the row itself."""
+        own = self._own_neighbors(k)
+        if X is None:
+            return own
+        near = own[known]
+        if (known < 0).any():
+            near[known < 0] = cast(Any, self).kneighbors(X, k)[1][known < 0]
+        return near
+
     def _one_or_more(self, X: Any, explain: Callable[[Any], list[Any]]) -> Any:
         """Explain one row, or a list of rows."""
         with _estimators.naming("X"):
@@ -193,6 +349,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
                 given, metric, self.weights, 1, algorithm=self.algorithm, n_jobs=self.n_jobs
             )
         self._given = replace(given, source=None, always=None)
+        self._known_rows = strangers.familiar_rows(self._given)
         self.metric_ = metric
         self.n_samples_fit_ = n
         self.algorithm_used_ = self._votes.index.name
@@ -219,12 +376,23 @@ class NeighborPredictor(Predicting, NeighborMethods):
     def _answers(self, X: Any, best: bool = False) -> Any:
         """Return class probabilities or mean targets (m, t), or the numbers of the best classes."""
         k = search.number_of_neighbors(self, own=X is None)
-        queries = search.checked_queries(self, X)
+        return self._answers_for(search.checked_queries(self, X), k, best=best)
+
+    def _answers_for(self, queries: Any, k: int, best: bool = False) -> Any:
+        """Return the answers for checked queries; strange ones are drawn to the class shares."""
         if self.weights != self._votes.table.weights:  # set after the fit
             check_parameters(self)
             self._take(self._given, self.metric_)
         votes = replace(self._votes, n_jobs=self.n_jobs)
-        return votes.answers(queries, k, best=best)
+        found = votes.answers(queries, k, best=best)
+        trust = self._trust(queries)
+        strange = np.flatnonzero(trust < 1)
+        if len(strange) and not self._numeric:
+            shares = votes.answers(queries[strange], k)
+            prior = cast(LabelVotes, votes.table).prior
+            drawn = strangers.drawn_to_shares(shares, trust[strange], prior)
+            found[strange] = drawn.argmax(axis=1) if best else drawn
+        return found
 
     def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
         """Explain predictions by the neighbours that voted and the columns in their distances.
@@ -259,6 +427,10 @@ class NeighborPredictor(Predicting, NeighborMethods):
 
         return self._one_or_more(X, explain)
 
+    def _own_neighbors(self, k: int) -> Ints:
+        """Return the numbers (n, k) of the other fitted rows nearest to each."""
+        return np.asarray(self.kneighbors(None, k)[1])
+
     @property
     def _searcher(self) -> SearchIndex | Shards:  # type: ignore[override]
         return self._votes.index
@@ -266,6 +438,13 @@ class NeighborPredictor(Predicting, NeighborMethods):
     def _row_index(self) -> SearchIndex | Shards:
         check_is_fitted(self, "metric_")
         return self._votes.row_index
+
+
+def fitted_numbers(fitted: Floats, rows: Floats) -> Ints:
+    """Return for each row the number of the first fitted row that is equal to it, or -1."""
+    first, point = distinct_rows(np.concatenate([fitted, rows]))
+    found = first[point[len(fitted) :]]
+    return np.where(found < len(fitted), found, -1)
 
 
 def with_class_weights(given: GivenRows, class_weight: dict[Any, float] | str | None) -> GivenRows:

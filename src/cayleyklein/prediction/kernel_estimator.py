@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import few_threads, restore_on_error
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import Floats
+from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import refuse_huge
 from cayleyklein.columns import entrance, uses
 from cayleyklein.exceptions import InvalidInputError
@@ -26,12 +26,13 @@ from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import euclidean, search
+from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import AnyQueries, TableRows, numbers_of
 from cayleyklein.parts.places import Places
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
-from cayleyklein.prediction import sums
+from cayleyklein.prediction import left_out, strangers, sums
 from cayleyklein.prediction.answers import AnyAnswer, Classes
 from cayleyklein.prediction.asked import USUAL_PARTS, Asked, asked_parts, make_parts
 from cayleyklein.prediction.estimator import Predicting
@@ -44,6 +45,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     outside = "extend"  # queries outside a hyperbolic domain have the kernel 0
     few_levels = 8
     _sum: sums.Sum
+    _left_out: Floats | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "parts": [StrOptions({"auto", *PARTS}), tuple, list, HasMethods(["fit"])],
@@ -116,6 +118,15 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             raise InvalidInputError(
                 'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
             )
+        found = self._fit_sum(given, asked)
+        self._keep(given, found)
+        self._judge(found.held_out)
+        return self
+
+    def _fit_sum(
+        self, given: GivenRows, asked: Asked, answer: AnyAnswer | None = None
+    ) -> sums.SumFit:
+        """Fit the parts that are asked for, and weigh them."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         if isinstance(given.X, RowBlocks):
             n_places = int((given.weights > 0).sum())
@@ -134,7 +145,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             and "ranks" not in asked
             and distances.has_heavy_tails(some)
         )
-        answer = self._answer_for(given, n_places, seed)
+        answer = answer or self._answer_for(given, n_places, seed)
         options = self._part_options()
         request = sums.SumRequest(
             parts=make_parts(asked, options, seed),
@@ -152,12 +163,8 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         modelled = with_modelled_targets(given, answer)
         with few_threads(len(given.target), given.n_columns):
             if few and isinstance(self.n_landmarks, str):
-                found = sums.fit_few(request, modelled)
-            else:
-                found = sums.fit_many(request, modelled)
-        self._keep(given, found)
-        self._judge(found.held_out)
-        return self
+                return sums.fit_few(request, modelled)
+            return sums.fit_many(request, modelled)
 
     def _asked(self, given: GivenRows) -> Asked:
         """Return the parts that are asked for."""
@@ -193,9 +200,11 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     def _keep(self, given: GivenRows, found: sums.SumFit) -> None:
         """Set the fitted attributes, after a fit or from a model file."""
         self._sum = found.sum
+        self._left_out = found.left_out
         on_cluster = isinstance(given.X, RowBlocks)  # where rows stay when a model is pickled
         rows = np.empty((0, given.n_columns)) if on_cluster else given.X
         self._given = replace(given, X=rows, source=None, always=None, table=None)
+        self._known_rows = strangers.familiar_rows(self._given)
         if given.classes is not None:
             self.classes_ = given.classes
         self.part_weights_ = found.sum.weights
@@ -217,6 +226,33 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         # they say what columns count
         self._weighing = some_rows(given, kept, 64)
 
+    def _left_out_totals(self) -> Floats:
+        """Return the sums (n, t) of scores of the fitted rows by fits without them.
+
+        Rows of weight 0 are in no fit. Of a row that no fit was without, as the only one of its
+        class, nothing but the class shares, or the mean, is known.
+        """
+        check_is_fitted(self, "part_weights_")
+        if self._left_out is None:
+            quiet = clone(self).set_params(callback=None, verbose=False)
+            asked = self._asked(self._given)
+
+            def fit(train: GivenRows) -> sums.Sum:
+                found: sums.SumFit = quiet._fit_sum(train, asked, self._sum.answer)
+                return found.sum
+
+            n_targets = self._sum.answer.targets(self._given.target[:1]).shape[1]
+            self._left_out = left_out.refit_totals(
+                fit, self._given, self._sum.takes_tables, n_targets
+            )
+        answer = self._sum.answer
+        usual = np.log(answer.prior) if isinstance(answer, Classes) else 0.0
+        totals = np.where(np.isnan(self._left_out), usual, self._left_out)
+        unused = np.flatnonzero(self._given.weights == 0)
+        if len(unused) and not self._sum.takes_tables:
+            totals[unused] = self._sum.total(cast(Floats, self._given.places)[unused])
+        return totals
+
     def _checked(self, X: Any) -> AnyQueries:
         check_is_fitted(self, "part_weights_")
         rows = cast(AnyQueries, search.checked_queries(self, X))
@@ -234,6 +270,18 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         if lacking:
             raise InvalidInputError(f"The table lacks the columns {lacking}, which a part takes.")
         return TableRows(rows, table[self._table_columns])
+
+    def _own_neighbors(self, k: int) -> Ints:
+        """Return the numbers (n, k) of the other fitted rows nearest to each.
+
+        In the metric, or in standardised columns where there is none.
+        """
+        given = replace(self._given, X=self._given.places)
+        if self._sum.ranks is not None:
+            given = given.mapped(self._sum.ranks.transform)
+        metric = self.metric_ or distances.standard_metric(given)
+        X = cast(Floats, given.X)
+        return SearchIndex(X, metric).nearest(X, k, self.n_jobs, 0).rows
 
     def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> Any:
         """Return the distances and the rows of the nearest neighbours in the metric, nearest first.

@@ -10,25 +10,25 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._estimators import restore_on_error
-from cayleyklein._typing import Floats
-from cayleyklein._validation import as_real, expect
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import mlkr
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors import algorithms, estimator
+from cayleyklein.neighbors import algorithms, estimator, search
 from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.parts import votes
-from cayleyklein.parts.base import AnyQueries
-from cayleyklein.prediction import scales
+from cayleyklein.parts.base import AnyQueries, numbers_of
+from cayleyklein.prediction import conformal, scales
 from cayleyklein.prediction.answers import Numbers
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum, single_rows
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
 from cayleyklein.prediction.rehearsal import NumberTrials
 from cayleyklein.prediction.sums import HeldOut, SumFit
+from cayleyklein.prediction.suspicious import Suspicion, suspicious_numbers
 
 
 class NumberPredictor(Predicting, RegressorMixin):
@@ -44,6 +44,26 @@ class NumberPredictor(Predicting, RegressorMixin):
     def _shaped(self, found: Any) -> Any:
         """Return numbers (m, t) in the shape of the targets."""
         return found[:, 0] if self._given.target.ndim == 1 else found
+
+    def _suspicious_among(self, X: Any, known: Ints, target: AnyArray) -> Suspicion:
+        said = self._left_out_and_new(X, known, cast(Any, self).predict)
+        fitted = self._left_out_errors()
+        near = self._neighbors_without(X, known, min(conformal.AROUND, len(fitted) - 1))
+        errors = self._on_scale(target) - self._on_scale(said)
+        size = root_mean_square(errors / conformal.errors_around(fitted, near))
+        own = self._own_neighbors(near.shape[1])
+        usual = root_mean_square(fitted / conformal.errors_around(fitted, own))
+        wrong, sure = suspicious_numbers(size, usual)
+        return Suspicion(np.flatnonzero(wrong), self._shaped(said), sure, size)
+
+    def _left_out_errors(self) -> Floats:
+        """Return the errors (n, t) of left-out answers, on the scale on which targets are."""
+        said = cast(Any, self).predict(None)
+        return self._on_scale(self._given.target) - self._on_scale(said)
+
+    def _on_scale(self, numbers: AnyArray) -> Floats:
+        """Return numbers (m, t) on the scale on which errors are judged."""
+        return np.asarray(numbers.reshape(len(numbers), -1), dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -208,6 +228,45 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         1.0
         """
         return cast(Floats, self._shaped(self._answers(X)))
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the lower and upper ends of prediction intervals for new targets.
+
+        The prediction, plus and minus the errors around the row times a factor: a share `level` of
+        the fitted rows, each left out, has its target within such an interval. The errors around a
+        row are the mean of those of its 15 nearest rows and of all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows.
+        level : float, default=0.95
+            Probability that an interval holds the target, between 0 and 1.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = CurvedKNeighborsRegressor(random_state=0).fit(X[::2], y[::2])
+        >>> low, high = model.predict_interval(X[1::2], 0.8)
+        >>> bool(0.7 < ((low < y[1::2]) & (y[1::2] < high)).mean() < 0.9)
+        True
+        """
+        value = conformal.as_level(level)
+        rows = self._numbers_of(X)
+        k = min(conformal.AROUND, self.n_samples_fit_ - 1)
+        if k < 1:
+            raise InvalidInputError("Intervals need two fitted rows, or more; there is one.")
+        self._rows_in_memory()
+        errors = self._left_out_errors()
+        own = np.abs(errors) / conformal.errors_around(errors, self._own_neighbors(k))
+        kept = self._given.weights > 0
+        shares = self._given.weights[kept] / self._given.weights[kept].sum()
+        factors = [conformal.quantile(each, shares, value) for each in own[kept].T]
+        near = self._votes.neighbors_of(rows, k)[1]
+        half = conformal.errors_around(errors, near) * factors
+        middle = self._answers_for(rows, search.number_of_neighbors(self))
+        return self._shaped(middle - half), self._shaped(middle + half)
 
 
 class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
@@ -375,6 +434,17 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         Y = given.target.reshape(len(given.target), -1)
         return Numbers.standardising(Y, given.weights, found)
 
+    def _on_scale(self, numbers: AnyArray) -> Floats:
+        """Return numbers (m, t), or their logarithms where these are modelled.
+
+        On the scale of normal scores no error would be large.
+        """
+        found = np.array(numbers.reshape(len(numbers), -1), dtype=np.float64)
+        for target, scale in enumerate(self._numbers.scales):
+            if scale.kind == scales.LOGARITHM:
+                found[:, target] = scale.modelled(found[:, target])
+        return found
+
     def _keep(self, given: GivenRows, found: SumFit) -> None:
         super()._keep(given, found)
         kinds = [scale.kind for scale in self._numbers.scales]
@@ -395,20 +465,27 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
     def _numbers(self) -> Numbers:
         return cast(Numbers, self._sum.answer)
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+    def predict(self, X: ArrayLike | None, return_std: bool = False) -> Any:
         """Return predicted numbers (m,) or (m, n_targets), or these and their standard deviations.
 
         Parameters
         ----------
-        X : array-like, Dask array or Dask dataframe of shape (m, d)
-            Rows. Answers for a Dask collection are lazy.
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
+            With None, the fitted rows, each by the folds that it was held out of; also in
+            ``score``. Beyond 2,500 distinct rows the model is then fitted three times more, once.
+            Answers for a Dask collection are lazy.
         return_std : bool, default=False
             Whether to return the standard deviation of a new target at each row too; for rows in
-            memory only.
+            memory that are not the fitted ones.
         """
+        if X is None and not return_std:
+            return self._shaped(self._numbers.says(self._left_out_totals()))
+        if X is None:
+            raise InvalidInputError("return_std=True needs rows X; it is None.")
         rows = self._checked(X)
         total = self._sum.total(rows)
         found = self._shaped(self._numbers.says(total))
+        self._trust(numbers_of(rows))
         if not return_std:
             return found
         factor = np.sqrt(self._error_shares @ self._errors**2)
@@ -437,13 +514,14 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         >>> bool(0.7 < ((low < y[1::2]) & (y[1::2] < high)).mean() < 0.9)
         True
         """
-        value = as_real(level, "level")
-        expect(0 < value < 1, "level", level, "a number between 0 and 1")
+        value = conformal.as_level(level)
         rows = self._checked(X)
         if isinstance(rows, Blocks):
             raise InvalidInputError("Intervals are for rows in memory; pass X.compute().")
-        sizes = [quantile(errors, self._error_shares, value) for errors in np.abs(self._errors).T]
+        shares = self._error_shares
+        sizes = [conformal.quantile(errors, shares, value) for errors in np.abs(self._errors).T]
         half = self._spreads(rows) * sizes
+        self._trust(numbers_of(rows))
         middle = self._sum.total(rows)
         low, high = self._numbers.says(middle - half), self._numbers.says(middle + half)
         return self._shaped(low), self._shaped(high)
@@ -487,12 +565,6 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         return self._one_or_more(X, lambda rows: [explain(row) for row in single_rows(rows)])
 
 
-def quantile(values: Floats, shares: Floats, level: float) -> float:
-    """Return the least value that a share `level` of new ones is not above, by weighted values.
-
-    One more value, infinitely large but counted as the largest, makes it right for new rows.
-    """
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(shares[order]) * len(values) / (len(values) + 1)
-    place = min(int(np.searchsorted(reached, level)), len(values) - 1)
-    return float(values[order][place])
+def root_mean_square(values: Floats) -> Floats:
+    """Return the root of the mean square (m,) of values (m, t)."""
+    return np.asarray(np.sqrt((values**2).mean(axis=1)))

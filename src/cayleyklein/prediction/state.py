@@ -45,6 +45,7 @@ def kernel_state(model: KernelEstimator) -> dict[str, Any]:
         "rules": rules_state(found.parts.get("rules")),
         "task": answer_state(found.answer),
         "errors": {name: getattr(model, name) for name in ERRORS if hasattr(model, name)},
+        "left_out": model._left_out,
         "selection": [model.selection_.chosen, model.selection_.reason],
     }
 
@@ -84,7 +85,8 @@ def restore_kernel(
     selection = Selection(chosen, reason, max(k.values(), default=0))
     model.n_features_in_ = given.n_columns
     found = Sum(answer, parts, state["weights"], ranks)
-    model._keep(given, SumFit(found, Obtained(metric), selection, None))
+    left_out = state.get("left_out")
+    model._keep(given, SumFit(found, Obtained(metric), selection, None, left_out))
     model.part_shares_ = dict(state["shares"])
 
 

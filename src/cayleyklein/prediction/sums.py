@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from cayleyklein._distributed import RowBlocks
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.learning import folds, samples
 from cayleyklein.learning.choice import MetricRequest, Obtained, Trials, obtain_metric
 from cayleyklein.learning.rows import GivenRows, distinct_rows
@@ -94,6 +94,8 @@ class HeldOut:
         Rows that these weights stand for.
     spreads : ndarray of shape (m,)
         Standard deviations of new numbers, in units of σ.
+    numbers : ndarray of shape (m,), or None
+        Numbers of the held-out rows among the given ones; None where some were never held out.
     """
 
     answer: AnyAnswer
@@ -103,6 +105,7 @@ class HeldOut:
     shares: Floats
     n_rows: float
     spreads: Floats
+    numbers: Ints | None = None
 
     def weigh(self, parts: Sequence[Part]) -> tuple[Floats, Floats]:
         """Return the best weights (p,) of some parts, and their sum (m, t)."""
@@ -171,12 +174,17 @@ class SumRequest:
 
 @dataclass(frozen=True)
 class SumFit:
-    """A fitted sum, where its metric came from, and how held-out rows judged it."""
+    """A fitted sum, where its metric came from, and how held-out rows judged it.
+
+    `left_out` are the sums (n, t) of scores of all given rows by folds without them, NaN where
+    there are none; None if some rows were never held out.
+    """
 
     sum: Sum
     obtained: Obtained
     selection: Selection
     held_out: HeldOut | None
+    left_out: Floats | None = None
 
 
 def rows_for(part: FittedPart, rows: AnyQueries) -> Any:
@@ -262,7 +270,8 @@ def fit_by_folds(request: SumRequest, given: GivenRows) -> SumFit:
         return fitted[part.name].with_settings(chosen)
 
     if held_out is not None:
-        return weighed(parts, fit_with, obtained, held_out, ranks)
+        found = weighed(parts, fit_with, obtained, held_out, ranks)
+        return replace(found, left_out=left_out_totals(found, rows.given))
     fitted |= {part.name: part.fit(rows, obtained.metric) for part in parts if part.fits_last}
     n = len(rows.places.X)
     reason = f"too few distinct rows, {n}, to hold some out"
@@ -270,8 +279,32 @@ def fit_by_folds(request: SumRequest, given: GivenRows) -> SumFit:
     name = " + ".join(part.name for part in parts)
     selection = Selection(name, reason, max(numbers, default=0))
     weights = start_weights(answer, parts).tolist()
-    found = Sum(answer, fitted, dict(zip(fitted, weights, strict=True)), ranks)
-    return SumFit(found, obtained, selection, None)
+    total = Sum(answer, fitted, dict(zip(fitted, weights, strict=True)), ranks)
+    return SumFit(total, obtained, selection, None)
+
+
+def left_out_totals(found: SumFit, given: GivenRows) -> Floats:
+    """Return the sums (n, t) of scores of given rows by folds without them; NaN without any."""
+    held_out = cast(HeldOut, found.held_out)
+    scores = np.zeros_like(next(iter(held_out.scores.values())))
+    for name, weight in found.sum.weights.items():
+        scores += weight * held_out.scores[name]
+    kept = np.flatnonzero(given.weights > 0)
+    _, pair = places_and_pairs(given)
+    pair_of = np.full(len(given.target), -1)
+    pair_of[kept] = pair
+    # where copies are evidence, only the first row of a pair has a number
+    at = pair_of[cast(Ints, held_out.numbers)]
+    n_pairs = int(pair.max()) + 1
+    mass: Floats = np.bincount(at, weights=held_out.shares, minlength=n_pairs).astype(float)
+    sums = np.zeros((n_pairs, scores.shape[1]))
+    np.add.at(sums, at, held_out.shares[:, None] * scores)
+    known = mass > 0
+    sums[known] /= mass[known, None]
+    sums[~known] = np.nan
+    totals = np.full((len(given.target), scores.shape[1]), np.nan)
+    totals[kept] = sums[pair]
+    return totals
 
 
 def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) -> HeldOut | None:
@@ -281,7 +314,8 @@ def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) 
     trials: dict[str, list[dict[Any, Floats]]] = {part.name: [] for part in parts}
     held: list[GivenRows] = []
     spreads: list[Floats] = []
-    given = rows.given.take(np.flatnonzero(rows.given.weights > 0))
+    given = replace(rows.given, numbers=np.arange(len(rows.given.target)))
+    given = given.take(np.flatnonzero(given.weights > 0))
     place, pair = places_and_pairs(given)
     order = np.lexsort((given.weights, pair))  # of their own, so that sums round alike
     given, place, pair = given.take(order), place[order], pair[order]
@@ -309,7 +343,8 @@ def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) 
     if not rows.counted:
         n_rows = len(np.unique(np.concatenate([np.asarray(each.X) for each in held]), axis=0))
     target = np.concatenate([each.target for each in held])
-    return judged(answer, joined, target, weights, float(n_rows), np.concatenate(spreads))
+    found = judged(answer, joined, target, weights, float(n_rows), np.concatenate(spreads))
+    return replace(found, numbers=np.concatenate([cast(Ints, each.numbers) for each in held]))
 
 
 def spreads_to_judge(answer: AnyAnswer, fitted: dict[str, FittedPart], X: Floats) -> Floats:

@@ -24,6 +24,7 @@ from cayleyklein.prediction import (
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
 )
+from cayleyklein.prediction.suspicious import SuspiciousRows
 
 
 class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, EstimatorCard):
@@ -198,6 +199,36 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
             for why, marked in zip(estimator.explain(table), marks, strict=True)
         ]
 
+    def suspicious(
+        self, X: Any = None, y: ArrayLike | None = None, n_neighbors: int = 5
+    ) -> SuspiciousRows:
+        """Return the rows whose class or number looks wrong, by what the other rows say.
+
+        ``rows`` are positions in X, or, as ``neighbors``, numbers of rows of the fitted table.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, or array-like, optional
+            Rows to look at; the fitted ones by default. Rows that were fitted are left out of their
+            own answers.
+        y : array-like of shape (m,), optional
+            Their classes or numbers.
+        n_neighbors : int, default=5
+            Number of neighbours to show for each.
+        """
+        check_is_fitted(self, "estimator_")
+        found: SuspiciousRows = self.estimator_.suspicious(X, y, n_neighbors)
+        rows = self.row_numbers_[found.rows] if X is None else found.rows
+        return replace(found, rows=rows, neighbors=self.row_numbers_[found.neighbors])
+
+    def strangeness(self, X: Any) -> Floats:
+        """Return how unlike the fitted rows each row is (m,), from 0 to 1.
+
+        Of new rows like the fitted ones, 5 % are above 0.95; see
+        :meth:`cayleyklein.CurvedKernelClassifier.strangeness`.
+        """
+        return cast(Floats, self._fitted(X).strangeness(X))
+
     def count_seen(self, X: Any) -> int:
         """Count the rows that have the same numbers as a fitted row.
 
@@ -313,6 +344,8 @@ default="auto"
     >>> why, (distances, rows) = model.explain(rest[:1])[0], model.kneighbors(rest, n_neighbors=5)
     >>> len(why.names), round(sum(model.feature_weights().values()), 9)
     (13, 1.0)
+    >>> len(model.suspicious()), model.strangeness(rest).shape
+    (0, (89,))
     """
 
     task = "class"
@@ -406,6 +439,8 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     >>> low, high = TableRegressor(model="kernel").fit(table, price).predict_interval(table[:1])
     >>> bool(low[0] < price[0] < high[0])
     True
+    >>> len(model.suspicious()), model.strangeness(table[:3]).shape
+    (0, (3,))
     """
 
     task = "number"
