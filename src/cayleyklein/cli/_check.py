@@ -43,6 +43,7 @@ def check(
     import pandas as pd
 
     from cayleyklein import tables
+    from cayleyklein.prediction.suspicious import target_words
     from cayleyklein.tables import atomic, targets
 
     _console.refuse_overwriting(output, table)
@@ -76,7 +77,9 @@ def check(
         _predict.write_rows([frame], output)
     said = f"{counted(len(frame), 'row')} of {len(rows):,} may have a wrong {column.task}"
     shown = frame.head(most).copy()
-    shown["nearest"] = [", ".join(map(told, each)) for each in found.neighbor_targets[:most]]
+    shown["nearest"] = [
+        ", ".join(map(target_words, each)) for each in found.neighbor_targets[:most]
+    ]
     text = said
     if len(frame):
         listed_columns = ["row", "given", "likely", "sure", "nearest"]
@@ -84,7 +87,3 @@ def check(
     if len(frame) > most:
         text += f"\nand {len(frame) - most:,} more (-n, -o)"
     console.result(values | {"suspicious": listed}, text)
-
-
-def told(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -118,12 +118,12 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             raise InvalidInputError(
                 'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
             )
-        found = self._fit_sum(given, asked)
+        found = self.fit_sum(given, asked)
         self._keep(given, found)
         self._judge(found.held_out)
         return self
 
-    def _fit_sum(
+    def fit_sum(
         self, given: GivenRows, asked: Asked, answer: AnyAnswer | None = None
     ) -> sums.SumFit:
         """Fit the parts that are asked for, and weigh them."""
@@ -238,7 +238,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             asked = self._asked(self._given)
 
             def fit(train: GivenRows) -> sums.Sum:
-                found: sums.SumFit = quiet._fit_sum(train, asked, self._sum.answer)
+                found: sums.SumFit = quiet.fit_sum(train, asked, self._sum.answer)
                 return found.sum
 
             n_targets = self._sum.answer.targets(self._given.target[:1]).shape[1]

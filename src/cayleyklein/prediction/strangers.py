@@ -22,7 +22,7 @@ from cayleyklein.neighbors.search import CHUNK, slices
 from cayleyklein.parts.distances import standard_weights
 from cayleyklein.parts.places import NEAR, Places, floored_scales
 
-SAMPLE = 2000  # places to compare with: all, or this many evenly spaced ones
+KNOWN_ROWS = 2000  # places to compare with: all, or this many evenly spaced ones
 FEW = 256  # of them, which show of most rows that they are near
 ALL = slice(None)
 LEAST_PLACES = 20  # fewer do not say how far rows may be
@@ -62,7 +62,7 @@ class FamiliarRows:
         mass, _ = found.means(np.empty((len(X), 0)), given.weights)
         unit = standard_weights(X[found.rows], mass)
         order = place_order(X[found.rows])
-        some = order[even_rows(len(order), SAMPLE)]
+        some = order[even_rows(len(order), KNOWN_ROWS)]
         rows = np.ascontiguousarray(X[found.rows[some]] * unit)
         p = len(rows)
         near = min(NEAR, p - 1)

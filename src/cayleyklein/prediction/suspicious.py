@@ -74,7 +74,7 @@ class SuspiciousRows:
         ]
         for at in range(min(10, len(self))):
             targets = [self.given[at], self.likely[at], *self.neighbor_targets[at]]
-            listed = ", ".join(map(told, targets))
+            listed = ", ".join(map(target_words, targets))
             lines.append(f"  {self.rows[at]:3}  {self.sure[at]:.2f}  {listed}")
         if len(self) > 10:
             lines.append(f"  and {len(self) - 10:,} more")
@@ -113,12 +113,12 @@ class Suspicion(NamedTuple):
     scores: Floats
 
 
-def told(target: Any) -> str:
+def target_words(target: Any) -> str:
     """Return a class or a number, or several, as text."""
     if isinstance(target, float | np.floating):
         return f"{target:.6g}"
     if np.ndim(target):
-        return "(" + ", ".join(map(told, target)) + ")"
+        return "(" + ", ".join(map(target_words, target)) + ")"
     return str(target)
 
 
