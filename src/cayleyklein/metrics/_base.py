@@ -1,5 +1,6 @@
 """What all metrics share: the call on two points, the notebook card, and feature weights."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import distances
 from cayleyklein.geometry.distances import Outside
+from cayleyklein.metrics import _scalar
 from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, fill_distances
 
 if TYPE_CHECKING:
@@ -113,6 +115,12 @@ class MetricBase(NotebookCard):
 
     def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
         """Return the distance of two points as a float."""
+        if type(p) is np.ndarray and type(q) is np.ndarray:
+            shape = self._row_shape
+            if p.shape == shape == q.shape and p.dtype.kind == "f" and q.dtype.kind == "f":
+                found = self._pair(p, q)
+                if found == found:  # not NaN
+                    return found
         value = self.distance(p, q)
         if np.ndim(value):
             raise InvalidInputError(
@@ -120,6 +128,44 @@ class MetricBase(NotebookCard):
                 f"{np.shape(value)} pairs; use distance() or pairwise()."
             )
         return float(value)
+
+    def _pair(self, p: AnyFloats, q: AnyFloats) -> float:
+        """Return the distance of two rows; NaN where :meth:`distance` is to be asked."""
+        return sum([weight * metric._pair(p, q) for metric, weight in self._active_once])
+
+    @cached_property
+    def _row_shape(self) -> tuple[int]:
+        return (self.dimension,)
+
+    @cached_property
+    def _active_once(self) -> list[tuple["CurvedMetric | FormMetric", float]]:
+        return [(metric, float(weight)) for metric, weight in self._active()]
+
+    def compiled(self) -> _scalar.RowDistance:
+        """Return the distance of two rows as a function that is compiled by Numba.
+
+        For UMAP, PyNNDescent and all that compile such functions into their own loops, and for
+        scikit-learn's ``metric=`` (which is slow with any function: give it a graph of neighbours
+        by :class:`cayleyklein.CurvedNeighbors` instead).
+
+        Returns
+        -------
+        function of two arrays of shape (d,)
+            Returns a float: inf for rows outside a hyperbolic domain. Nothing is checked, and rows
+            very close to the boundary of a domain have fewer digits than by :meth:`distance`.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> between, x, y = metric.compiled(), np.array([0.0, 0.0]), np.array([0.8, 0.0])
+        >>> round(between(x, y), 12) == round(metric(x, y), 12)
+        True
+        """
+        return self._compiled()
+
+    def _compiled(self) -> _scalar.RowDistance:
+        return _scalar.compiled_sum([(m._compiled(), weight) for m, weight in self._active()])
 
     def feature_weights(self, X: ArrayLike | None = None) -> Floats:
         """Return the share of each column in the squared distances between rows.

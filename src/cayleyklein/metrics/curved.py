@@ -13,9 +13,10 @@ from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import bisectors, charts, distances, geodesics, lifts, means, space
 from cayleyklein.geometry.projective import angles, signed
-from cayleyklein.metrics import _pairwise
+from cayleyklein.metrics import _pairwise, _scalar
 from cayleyklein.metrics._base import MetricBase
 
+LEAST_FORM = 1e-2  # S(x, x) under which single pairs are computed with twice the precision
 Planes = ArrayLike | geometry.Hyperplane
 
 
@@ -157,6 +158,18 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
 
     def _terms(self) -> list[tuple[Any, float]]:
         return [(self, 1.0)]
+
+    def _pair(self, p: AnyFloats, q: AnyFloats) -> float:
+        found: float = _scalar.curved_distance(p, q, *self._scalars)
+        return found
+
+    @cached_property
+    def _scalars(self) -> tuple[Floats, Floats, float, float]:
+        # Numba takes several µs to recognise arrays that cannot be written to
+        return np.array(self.compact_factor), np.array(self.center), self.curvature, LEAST_FORM
+
+    def _compiled(self) -> _scalar.RowDistance:
+        return _scalar.compiled_distance(self)
 
     # What the sums and products of metrics ask of each of their parts.
 

@@ -19,9 +19,10 @@ from cayleyklein.geometry import (
     signature,
     space,
 )
+from cayleyklein.metrics import _scalar
 from cayleyklein.metrics._base import MetricBase
 from cayleyklein.metrics._pairwise import LiftedSide, lift_sides
-from cayleyklein.metrics.curved import CurvedMetric
+from cayleyklein.metrics.curved import LEAST_FORM, CurvedMetric
 
 
 class FormMetric(frozen.Frozen, MetricBase):
@@ -211,6 +212,19 @@ class FormMetric(frozen.Frozen, MetricBase):
         (u_p, s_p), (u_q, s_q) = place(p, "p"), place(q, "q")
         steps = self._steps(p, q, u_p, u_q)
         return distances.from_places(steps, u_p, s_p, u_q, s_q, self.curvature, outside)
+
+    def _pair(self, p: AnyFloats, q: AnyFloats) -> float:
+        found: float = _scalar.form_distance(p, q, *self._scalars)
+        return found
+
+    @cached_property
+    def _scalars(self) -> tuple[Floats, Floats, float, float, float]:
+        # closer images are compared in another way, by `_steps`
+        apart = 1e-2
+        return np.array(self.factor), np.array(self.center), self.curvature, LEAST_FORM, apart
+
+    def _compiled(self) -> _scalar.RowDistance:
+        return _scalar.compiled_images(self)
 
     def _terms(self) -> list[tuple["FormMetric", float]]:  # type: ignore[override]
         return [(self, 1.0)]
