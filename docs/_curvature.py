@@ -26,7 +26,7 @@ def plane():
     rng = np.random.RandomState(0)
     folds = [verdicts.deal(z, Y, True, rng) for _ in range(verdicts.PARTITIONS)]
     every, few = verdicts.samples(z, Y, True, rng)
-    judged = verdicts.judge_processes(every, few, *rivals.slope_axes(few), folds)
+    judged = verdicts.judge_processes(every, few, rivals.find_axes(few), folds)
 
     def best(kind, sign=0):
         chosen = [m for m in judged if m.kind == kind and m.sign == sign]

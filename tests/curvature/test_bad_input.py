@@ -16,7 +16,7 @@ FLAT = CurvedMetric.euclidean(2)
     [
         ({"y": np.ones(20)}, "one value only"),
         ({"y": ["a"] * 20}, "one class only"),
-        ({"y": None}, "y is None"),
+        ({"y": None}, "y is missing: pass a number or a label"),
         ({"y": Y[:19]}, "X has 20 rows, but y has 19"),
         ({"y": np.where(Y > 1, np.nan, Y)}, "y has NaN"),
         ({"y": np.column_stack([Y, Y])}, r"shape \(20, 2\)"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cayleyklein.curvature import dissimilarities, verdicts
+from cayleyklein.curvature import dissimilarities, rivals, verdicts
 from cayleyklein.curvature.verdicts import Judged, Margin
 
 RNG = np.random.default_rng(0)
@@ -89,6 +89,32 @@ def test_words():
     assert nothing.word == verdicts.VERDICT_NO_EVIDENCE  # 0.9 is predicted by the bad sphere
 
 
+def told(nats, density, error, least, rescaled=0.0):
+    """The word for margins over the models in place, and nats over those that are rescaled."""
+    wave = np.sqrt(N - 1) * np.where(np.arange(N) % 2, 1.0, -1.0) / 10
+    curved = Judged("sphere", "curved", np.full(N, 0.3), np.zeros(N), 0.0, 1)
+    in_place = Judged(
+        "flat", "in place", 0.3 + 1e-3 * (error / 10 + wave), -density / 10 - wave, -nats
+    )
+    # as good as the sphere on held-out rows
+    other = curved._replace(model="map", kind="rescaled", log_likelihood=-rescaled)
+    Y = np.where(np.arange(N) % 2, 1.0, -1.0)[:, None]
+    return verdicts.decide([curved, in_place, other], Y, least).word
+
+
+@pytest.mark.parametrize(
+    ("least", "density", "error"), [(verdicts.OF_NUMBERS, 0.5, -1.0), (verdicts.OF_LABELS, 1.5, 1)]
+)
+def test_the_weaker_verdict_needs_three_margins_and_a_tie(least, density, error):
+    enough = {"nats": 3.6, "density": density + 0.1, "error": error + 0.1, "least": least}
+    assert told(**enough) == verdicts.VERDICT_IN_COORDINATES
+    assert told(**enough, rescaled=-0.9) == verdicts.VERDICT_IN_COORDINATES
+    for few in ({"nats": 3.4}, {"density": density - 0.1}, {"error": error - 0.1}):
+        assert told(**(enough | few)) == verdicts.VERDICT_NO_EVIDENCE
+    behind = -2.1 if least is verdicts.OF_NUMBERS else -1.1
+    assert told(**enough, rescaled=behind) == verdicts.VERDICT_NO_EVIDENCE
+
+
 def test_nothing_predicts_noise():
     judged = [model(kind, 0.97, 0.0) for kind in ("in place", "rescaled", "curved")]
     Y = np.where(np.arange(N) % 2, 1.0, -1.0)[:, None]
@@ -133,6 +159,24 @@ def test_samples_are_spread_over_the_sizes_of_numbers():
     some = verdicts.stratified(y, False, 100, np.random.RandomState(0))
     assert np.diff(np.sort(y[some, 0])).max() <= 10
     assert (np.diff(some) > 0).all()
+
+
+def test_hopeless_families_are_not_fitted_to_all_rows():
+    rng = np.random.RandomState(0)
+    z = rng.normal(size=(310, 2))
+    Y = np.sin(3 * z[:, :1])
+    Y -= Y.mean()
+    every, few = verdicts.samples(z, Y, False, rng)
+    axes = rivals.find_axes(few)
+    folds = [verdicts.deal(z, Y, False, rng)]
+    some = verdicts.judge_processes(every, few, axes, folds)
+    every_one = verdicts.judge_processes(every, every, axes, folds)
+    assert len(some) < len(every_one)
+    for kind in ("in place", "rescaled", "curved"):
+        found, expected = (
+            max(m.log_likelihood for m in judged if m.kind == kind) for judged in (some, every_one)
+        )
+        assert found == pytest.approx(expected, abs=1)
 
 
 def test_few_rows_are_screened_first():

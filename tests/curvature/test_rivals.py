@@ -104,12 +104,34 @@ def test_axes_along_which_targets_vary():
 
 def test_directions_count_by_their_slopes():
     axes, squares = np.eye(3)[:, ::-1], np.array([4.0, 1.0, 0.0])
-    weighed, squashed, _, half = rivals.flat_along(X, axes, squares)
+    steps = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
+    found = rivals.Axes(axes, squares, steps)
+    weighed, squashed, _, half, along = rivals.flat_along(X, found)
     p = X[:, ::-1]
     np.testing.assert_allclose(weighed.place(0.5), p * [1.0, 0.5, 0.0])
     t = 3.0 * p / (3 * p.std(axis=0))
     np.testing.assert_allclose(squashed.place(3.0), np.sin(np.arctan(t)) * [1, 1, 1])
     np.testing.assert_allclose(half.place(3.0), np.sin(np.arctan(t)) * [1.0, 0.5, 0.0])
+    t = X @ steps / (X @ steps).std(axis=0)
+    np.testing.assert_allclose(along.place(3.0), np.sin(np.arctan(t)))
+
+
+def test_axes_of_steps_are_found_in_the_plane_of_the_slopes():
+    """Steps of a tree: their slopes lie along other axes than the steps themselves."""
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=(200, 2))
+    left = np.where(z[:, 1] > 0, 2.0, 0.0)
+    right = np.where(z[:, 1] > -0.5, 1.0, 3.0)
+    Y = np.where(z[:, 0] > 0.3, left, right)[:, None]
+    turn = np.array([[0.8, 0.6], [-0.6, 0.8]])
+    sample = processes.Sample(z @ turn, Y - Y.mean(), np.arange(200))
+    axes = rivals.find_axes(sample)
+    cosines = np.abs(turn @ axes.by_steps).max(axis=1)
+    assert (cosines > np.cos(np.radians(8))).all()
+    assert (np.abs(turn @ axes.by_slopes).max(axis=1) < np.cos(np.radians(15))).all()
+    np.testing.assert_allclose(axes.by_steps.T @ axes.by_steps, np.eye(2), atol=1e-12)
+    one = rivals.find_axes(processes.Sample(z[:, :1], Y - Y.mean(), np.arange(200)))
+    np.testing.assert_array_equal(one.by_steps, one.by_slopes)
 
 
 def test_linear_and_quadratic_models_are_those_of_scikit_learn():

@@ -9,12 +9,18 @@ from cayleyklein.curvature import verdicts
 from cayleyklein.datasets import load_wine
 
 X = np.random.default_rng(0).normal(size=(200, 3))
+TURNED = X[:, :2] @ [[0.8, -0.6], [0.6, 0.8]]
 FLAT = {
     "plane": X[:, 0] > 0,
     "two thresholds": (X[:, 0] > 0) ^ (X[:, 1] > 0.3),
     "smooth": np.sin(2 * X[:, 0]) + X[:, 1] ** 2,
     "radius": np.linalg.norm(X, axis=1),
     "directions": np.arctan2(X[:, 1], X[:, 0]),
+    "steps along turned axes": np.where(
+        TURNED[:, 0] > 0.3,
+        np.where(TURNED[:, 1] > 0, 2.0, 0.0),
+        np.where(TURNED[:, 1] > -0.5, 1.0, 3.0),
+    ),
     "three slices": np.digitize(X[:, 0], [-0.5, 0.5]),
 }
 

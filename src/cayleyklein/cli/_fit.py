@@ -303,8 +303,8 @@ def curvature(
     for name, margin in found.margins._asdict().items():
         values[f"margin_{name}"] = margin._asdict()
         by = f"{margin.nats:+.1f} nats, {margin.density:+.1f} standard errors of held-out density"
-        title = name.replace("_", " ")
-        lines.append(f"{title:10} best curved space less {margin.rival}: {by}")
+        over = "flat models of these columns" if name == "in_place" else "all flat models"
+        lines.append(f"the best curved space over {over}: {by}; closest is {margin.rival}")
     for name, value, ends in (
         ("curvature", found.curvature, found.interval),
         ("bend", found.bend, found.bend_interval),
@@ -316,8 +316,8 @@ def curvature(
             texts.append("no end" if is_open else f"{end:.3g}")
         values[name] = value
         values[f"{name}_interval"] = known
-        reach = f"95 % interval from {texts[0]} to {texts[1]}, if the model holds"
-        lines.append(f"{name:10} {value:.3g}, {reach}")
+        reach = f"95 % interval from {texts[0]} to {texts[1]}"
+        lines.append(f"{name:10} {value:.3g}, {reach}, if the target is one kind of random process")
     about = f"{counted(found.n_rows, 'row')}, {counted(X.shape[1], 'standardised column')}"
     lines.append(f"{'from':10} {about}, {found.kind} in {target!r}")
     console.result(values | {"rows": found.n_rows, "target": found.kind}, "\n".join(lines))

@@ -194,6 +194,11 @@ def estimate_curvature(
         checks.as_choice(dissimilarity, "dissimilarity", ("precomputed",))
         checks.expect(y is None, "y", y, "None with dissimilarities, which have no targets")
         return _of_map(X, checks.as_count(n_components, "n_components"), level, n_grid, most, rng)
+    if y is None:
+        raise InvalidInputError(
+            "y is missing: pass a number or a label for each row, or dissimilarity='precomputed' "
+            "if X holds dissimilarities."
+        )
     frame, labels, verdict = judge_rows(X, y, shape, most, rng)
     if verdict.geometry == "hyperbolic":
         frame = frames.about_ball(frame)
@@ -213,7 +218,7 @@ def estimate_curvature(
 
 
 def judge_rows(
-    X: ArrayLike, y: ArrayLike | None, shape: Any, most: int, rng: np.random.RandomState
+    X: ArrayLike, y: ArrayLike, shape: Any, most: int, rng: np.random.RandomState
 ) -> tuple[frames.Frame, bool, verdicts.Verdict]:
     """Return the coordinates of rows, whether targets are labels, and the verdict on them."""
     rows, y = estimators.check_data(BaseEstimator(), X, y, ensure_min_samples=2)

@@ -107,6 +107,7 @@ class ProcessFit:
     parameter: float
     settings: Settings
     log_likelihood: float
+    unit: float  # median distance
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Sample:
         while True:
             top = max([best, *neighbours(best)], key=value)
             if value(top) <= value(best):
-                return ProcessFit(family, parameter, best, value(best))
+                return ProcessFit(family, parameter, best, value(best), unit)
             best = top
 
     def fit_family(self, family: Family) -> ProcessFit:
@@ -163,7 +164,7 @@ class Sample:
     def held_out(self, fit: ProcessFit, partitions: Iterable[Ints]) -> tuple[Floats, Floats]:
         """Return squared errors (n, t) and variances (n,), averaged over partitions into folds."""
         D = self.distances(fit.family, fit.parameter)
-        C = self.covariance(fit.family.kernel, D, median_distance(D), fit.settings)
+        C = self.covariance(fit.family.kernel, D, fit.unit, fit.settings)
         inverse = invert(C)
         squares = []
         variances = []
@@ -189,7 +190,7 @@ def neighbours(at: Settings) -> list[Settings]:
 
 def median_distance(D: Floats) -> float:
     """Return the median of the distances between different rows, or 1 if most coincide."""
-    return float(np.median(D[np.triu_indices(len(D), 1)])) or 1.0
+    return float(np.median(D[np.tri(len(D), k=-1, dtype=bool)])) or 1.0
 
 
 def log_likelihood(C: Floats, Y: Floats) -> float:

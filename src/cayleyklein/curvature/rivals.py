@@ -7,7 +7,8 @@ and hyperbolic space differ from a flat one in little else.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -30,8 +31,18 @@ from cayleyklein.curvature.processes import (
 
 # Parameters of the maps, from hardly bent to as far as a map of a curved space can bend; not varied
 SQUASHED = (1.0, 3.0, 9.0, 25.0)  # columns
+STEEP = 9.0  # how much columns are squashed while the axes of steps are looked for
+ANGLES = 8  # that are tried for them, 11° apart: each axis is then right to 6°
 CONCAVE = (1.0, 2.0, 4.0, 8.0, 14.0)  # radii
 RADII = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0)  # hyperbolic radii of the farthest row
+
+
+class Axes(NamedTuple):
+    """Axes (r, r) of flat models that are not along the columns."""
+
+    by_slopes: Floats  # axes along which targets vary, and the mean squared slopes along them
+    squares: Floats
+    by_steps: Floats  # axes along which steps fit best
 
 
 def smallest_ball(z: Floats) -> tuple[Floats, float]:
@@ -75,16 +86,45 @@ def slope_axes(sample: Sample) -> tuple[Floats, Floats]:
     return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
 
 
-def flat_along(z: Floats, axes: Floats, squares: Floats) -> list[Family]:
-    """Return processes in which axes count by their slopes, and are squashed one by one."""
-    p = z @ axes
-    scale = 3 * p.std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    shares = squares / (squares.max() or 1.0)
+def step_axes(sample: Sample, axes: Floats) -> Floats:
+    """Return the axes with the two leading ones turned in their plane, for steps along them.
 
-    def squash(w: float, power: float) -> Floats:
-        v = w * p / scale
-        return np.asarray(v / np.sqrt(1 + v * v) * shares**power)
+    Steps along two axes that act together, as in a decision tree, have slopes along other axes
+    than their own: their plane is right, and the angle in it is the one at which squashed axes are
+    likeliest.
+    """
+    if axes.shape[1] < 2:
+        return axes
+    sample = Sample(sample.z, sample.Y, np.arange(len(sample.z)))
+    found = []
+    for angle in np.linspace(0, np.pi / 2, ANGLES, endpoint=False):
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        turned = np.hstack([axes[:, :2] @ turn, axes[:, 2:]])
+        family = Family("", partial(squashed, sample.z @ turned))
+        found.append((sample.fit(family, STEEP, START).log_likelihood, turned))
+    return max(found, key=lambda one: one[0])[1]
+
+
+def find_axes(sample: Sample) -> Axes:
+    """Return the axes of flat models that are not along the columns."""
+    by_slopes, squares = slope_axes(sample)
+    return Axes(by_slopes, squares, step_axes(sample, by_slopes))
+
+
+def squashed(p: Floats, w: float) -> Floats:
+    """Return columns p that level off beyond 3/w standard deviations."""
+    scale = 3 * p.std(axis=0)
+    v = w * p / np.where(scale > 0, scale, 1.0)
+    return np.asarray(v / np.sqrt(1 + v * v))
+
+
+def flat_along(z: Floats, axes: Axes) -> list[Family]:
+    """Return processes in which axes count by their slopes, and are squashed one by one."""
+    p = z @ axes.by_slopes
+    shares = axes.squares / (axes.squares.max() or 1.0)
+
+    def weighed(w: float, power: float) -> Floats:
+        return np.asarray(squashed(p, w) * shares**power)
 
     return [
         Family(
@@ -92,24 +132,19 @@ def flat_along(z: Floats, axes: Floats, squares: Floats) -> list[Family]:
             lambda power: p * shares**power,
             (0.1, 0.25, 0.5),
         ),
-        Family("directions squashed one by one", lambda w: squash(w, 0.0), SQUASHED),
-        Family("directions squashed and weighed", lambda w: squash(w, 0.25), SQUASHED),
-        Family("directions squashed and weighed", lambda w: squash(w, 0.5), SQUASHED),
+        Family("combinations of columns squashed one by one", partial(squashed, p), SQUASHED),
+        Family("combinations of columns weighed and squashed", lambda w: weighed(w, 0.25), SQUASHED),
+        Family("combinations of columns weighed and squashed", lambda w: weighed(w, 0.5), SQUASHED),
+        Family("combinations of columns squashed one by one", partial(squashed, z @ axes.by_steps), SQUASHED),
     ]
 
 
 def flat_in_place(z: Floats) -> list[Family]:
     """Return the processes of the first set."""
-    scale = 3 * z.std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
     reach = np.abs(z).max(axis=0)
     reach = np.where(reach > 0, reach, 1.0)
     r, directions = rays(z)
     column = (r - r.mean()) / (r.std() or 1.0) * z.std(axis=0).mean()
-
-    def squash(w: float) -> Floats:
-        v = w * z / scale
-        return np.asarray(v / np.sqrt(1 + v * v))
 
     def stretch(w: float) -> Floats:
         v = w * z / reach
@@ -122,7 +157,7 @@ def flat_in_place(z: Floats) -> list[Family]:
         Family("plain distances", lambda _: z),
         Family("plain distances and a smooth function", lambda _: z, kernel=matern),
         Family("plain distances and a very smooth function", lambda _: z, kernel=gaussian),
-        Family("columns squashed one by one", squash, SQUASHED),
+        Family("columns squashed one by one", partial(squashed, z), SQUASHED),
         Family("columns stretched one by one", stretch, (0.8, 0.95, 0.99)),
         Family("directions from the middle", lambda _: directions),
         Family("the distance from the middle as one more column", beside, (1.0, 4.0, 16.0)),
@@ -182,7 +217,7 @@ def predictors(
 ) -> dict[str, Floats]:
     """Return squared errors (n, t), held out, of linear and quadratic models and of trees.
 
-    Trees see the rows X (n, d) and, `turned`, along other axes. `codes` are the classes of labels,
+    Trees see the rows X (n, d) and, `turned`, along other axes as well. `codes` are the classes of labels,
     None for numbers.
     """
     z = X - X.mean(axis=0)
