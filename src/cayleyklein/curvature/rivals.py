@@ -217,8 +217,8 @@ def predictors(
 ) -> dict[str, Floats]:
     """Return squared errors (n, t), held out, of linear and quadratic models and of trees.
 
-    Trees see the rows X (n, d) and, `turned`, along other axes as well. `codes` are the classes of labels,
-    None for numbers.
+    Trees see the rows X (n, d) and, `turned`, along other axes as well. `codes` are the classes of
+    labels, None for numbers.
     """
     z = X - X.mean(axis=0)
     z = z / np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
