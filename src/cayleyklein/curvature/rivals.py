@@ -126,16 +126,18 @@ def flat_along(z: Floats, axes: Axes) -> list[Family]:
     def weighed(w: float, power: float) -> Floats:
         return np.asarray(squashed(p, w) * shares**power)
 
+    one_by_one = "combinations of columns squashed one by one"
+    by_slopes = "combinations of columns weighed and squashed"
     return [
         Family(
             "a flat space in which some directions count more",
             lambda power: p * shares**power,
             (0.1, 0.25, 0.5),
         ),
-        Family("combinations of columns squashed one by one", partial(squashed, p), SQUASHED),
-        Family("combinations of columns weighed and squashed", lambda w: weighed(w, 0.25), SQUASHED),
-        Family("combinations of columns weighed and squashed", lambda w: weighed(w, 0.5), SQUASHED),
-        Family("combinations of columns squashed one by one", partial(squashed, z @ axes.by_steps), SQUASHED),
+        Family(one_by_one, partial(squashed, p), SQUASHED),
+        Family(by_slopes, lambda w: weighed(w, 0.25), SQUASHED),
+        Family(by_slopes, lambda w: weighed(w, 0.5), SQUASHED),
+        Family(one_by_one, partial(squashed, z @ axes.by_steps), SQUASHED),
     ]
 
 
