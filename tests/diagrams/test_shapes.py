@@ -239,3 +239,22 @@ def test_works_without_shapely(monkeypatch):
     assert len(diagram.boundaries()) == 50
     with pytest.raises(MissingExtraError, match=r"cayleyklein\[plot\]"):
         diagram.cells()
+
+
+@pytest.mark.parametrize("K", [1.0, 0.0, -1.0])
+def test_corners_of_plane_cells_are_in_their_order_around_the_point(K):
+    """Also those of cells that reach to infinity, or out of the domain."""
+    points = np.random.default_rng(0).normal(0.0, 0.25, size=(60, 2))
+    diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=K))
+    n_open = 0
+    for (generator,), region in zip(diagram.cell_generators, diagram.regions, strict=True):
+        corners = [vertex for vertex in region if vertex >= 0]
+        if len(corners) < 4:
+            continue
+        n_open += len(corners) < len(region)
+        steps = diagram.vertices[corners] - points[generator]
+        angles = np.arctan2(steps[:, 1], steps[:, 0])
+        turns = np.mod(np.diff(angles, append=angles[0]), 2 * np.pi)
+        once_around = round(turns.sum() / (2 * np.pi))
+        assert once_around in (1, len(corners) - 1)  # to the left, or to the right
+    assert n_open >= 1

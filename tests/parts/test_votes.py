@@ -8,7 +8,7 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.parts.base import FitRows
 from cayleyklein.parts.places import LeftOut, LocalScales, Places, floored_scales
-from cayleyklein.parts.votes import VotesPart
+from cayleyklein.parts.votes import VotesPart, fit_votes
 from cayleyklein.prediction.answers import Classes, Numbers
 
 PLANE = CurvedMetric.euclidean(2, curvature=0.3)
@@ -36,6 +36,61 @@ def test_a_trial_of_a_number_is_a_vote_of_that_number(n, numeric):
         single = fitted.with_settings(k)
         assert single.settings == max(1, min(k, n - 1))
         np.testing.assert_allclose(scores, single.scores(Q), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["linear", "uniform", "distance"])
+def test_answers_are_those_of_plain_loops(kind):
+    """Rows with copies and weights: a place counts by the weight of its rows."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 5, size=(60, 2)) / 2.0
+    Y = rng.normal(size=(60, 2))
+    labels = rng.integers(0, 3, size=60)
+    weights = rng.uniform(0.1, 2.0, size=60)
+    Q = rng.normal(1.0, 1.0, size=(20, 2))
+    k = 4
+    numbers = fit_votes(GivenRows(X, Y, weights, 2), PLANE, kind, k).answers(Q, k)
+    given = GivenRows(X, labels, weights, 2, np.arange(3))
+    shares = fit_votes(given, PLANE, kind, k).answers(Q, k)
+    places, at = np.unique(X, axis=0, return_inverse=True)
+    prior = np.bincount(labels, weights=weights) / weights.sum()
+    strength = 0.1 * weights.sum() / len(places)
+    for i, q in enumerate(Q):
+        d = PLANE.pairwise(q[None], places)[0]
+        order = np.argsort(d)
+        near, beyond = order[:k], d[order[k]]
+        total, said, votes = np.zeros(2), np.zeros(3), 0.0
+        for place in near:
+            vote = {
+                "linear": 1 - d[place] / beyond,
+                "uniform": 1.0,
+                "distance": d[near[0]] / d[place],
+            }[kind]
+            for row in np.flatnonzero(at == place):
+                total += vote * weights[row] * Y[row]
+                said[labels[row]] += vote * weights[row]
+                votes += vote * weights[row]
+        np.testing.assert_allclose(numbers[i], total / votes, rtol=1e-9)
+        expected = (said + strength * prior) / (votes + strength)
+        np.testing.assert_allclose(shares[i], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["local", "linear", "uniform", "distance"])
+@pytest.mark.parametrize("numeric", [False, True])
+def test_a_row_that_is_left_out_is_not_there(kind, numeric):
+    if numeric and kind == "local":
+        return
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 4, size=(24, 2)) / 2.0 + 0.1 * rng.normal(size=(24, 2)).round()
+    y = rng.normal(size=24) if numeric else rng.integers(0, 3, size=24)
+    weights = rng.uniform(0.1, 2.0, size=24)
+    classes = None if numeric else np.arange(3)
+    k = 3
+    found = fit_votes(GivenRows(X, y, weights, 2, classes), PLANE, kind, k).answers(None, k)
+    for i in range(24):
+        rest = np.arange(24) != i
+        given = GivenRows(X[rest], y[rest], weights[rest], 2, classes)
+        expected = fit_votes(given, PLANE, kind, k).answers(X[[i]], k)
+        np.testing.assert_allclose(found[[i]], expected, rtol=1e-9, atol=1e-12)
 
 
 def test_plain_votes_ask_standardised_columns():

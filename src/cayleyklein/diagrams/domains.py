@@ -288,7 +288,6 @@ def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
         enter = (-along - root) / sqlength
         leave = (-along + root) / sqlength
     tail_in, head_in = in_ball(tail), in_ball(head)
-    enter, leave = np.where(tail_in, 0.0, enter), np.where(head_in, 1.0, leave)
     meets = (sqlength > 0) & (tail_in | head_in | ((room > 0) & (enter > 0) & (leave < 1)))
     start = np.where(tail_in[:, None], tail, tail + enter[:, None] * e)
     end = np.where(head_in[:, None], head, tail + leave[:, None] * e)
