@@ -124,15 +124,11 @@ def loss_of(kind: str, X: np.ndarray, y: np.ndarray, split: int) -> float:
 
 def losses(splits: int) -> np.ndarray:
     """Return losses (2, tables) of kernels and neighbours, the mean over splits."""
-    rows = []
+    means = {}
     for kind in ("Kernel", "KNeighbors"):
-        rows.append(
-            [
-                np.mean([loss_of(kind, X, y, split) for split in range(splits)])
-                for X, y in tables().values()
-            ]
-        )
-    return np.array(rows)
+        for name, (X, y) in tables().items():
+            means[kind, name] = np.mean([loss_of(kind, X, y, split) for split in range(splits)])
+    return np.reshape(list(means.values()), (2, -1))
 
 
 def main() -> None:

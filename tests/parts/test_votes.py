@@ -74,6 +74,14 @@ def test_answers_are_those_of_plain_loops(kind):
         np.testing.assert_allclose(shares[i], expected, rtol=1e-9)
 
 
+def test_of_equal_votes_the_nearest_wins():
+    """By a tenth of the mean weight of a place, which also is the strength of the class shares."""
+    X, y = np.array([[1.0, 0.0], [-1.1, 0.0], [9.0, 0.0]]), np.array([1, 0, 0])
+    given = GivenRows(X, y, np.ones(3), 2, np.arange(2))
+    (shares,) = fit_votes(given, PLANE, "uniform", 2).answers(np.zeros((1, 2)), 2)
+    np.testing.assert_allclose(shares, np.array([1 + 0.1 * 2 / 3, 1 + 0.1 / 3 + 0.1]) / 2.2)
+
+
 @pytest.mark.parametrize("kind", ["local", "linear", "uniform", "distance"])
 @pytest.mark.parametrize("numeric", [False, True])
 def test_a_row_that_is_left_out_is_not_there(kind, numeric):
