@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import pytest
@@ -200,6 +201,16 @@ def test_datasets(command):
     assert "hyperbolic_tree" in command("datasets").out
 
 
+def opened_for(running, pipe):
+    """Open a pipe for writing once a command reads it; fail if it ends before."""
+    while True:
+        try:
+            return os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "w")
+        except OSError:  # nobody reads it yet
+            assert running.poll() is None, running.communicate()
+            time.sleep(0.05)
+
+
 def test_interruption_of_a_process(tmp_path):
     """Ctrl-C while a pipe is being waited for: one line, 130, nothing left behind."""
     pipe = tmp_path / "pipe.csv"
@@ -210,7 +221,7 @@ def test_interruption_of_a_process(tmp_path):
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         signal.signal(signal.SIGINT, before)
-        with pipe.open("w") as feeding:  # returns once the command has opened its end
+        with opened_for(running, pipe) as feeding:
             feeding.write("a,y\n1,u\n")
             feeding.flush()
             for _ in range(10):  # Python drops a Ctrl-C that arrives within a callback of C code

@@ -167,7 +167,7 @@ def test_kernel_machines_in_every_command(houses, command, tmp_path, task):
     else:
         given, target = houses / "train.csv", ["-t", "price"]
     command("fit", given, *target, "-o", "k.ckm")
-    assert "kernel machines and votes of" in command("info", "k.ckm").out
+    assert "a sum of parts, each from" in command("info", "k.ckm").out
     loaded, frame = load_model(tmp_path / "k.ckm"), pd.read_csv(given, sep=None, engine="python")
     assert "R²" in (out := command("evaluate", "k.ckm", given).out) or "accuracy" in out
     assert len(loaded.explain(frame[:1])[0].rows) > 3

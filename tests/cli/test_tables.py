@@ -250,3 +250,15 @@ def test_predict_explains_the_votes(command, wine_files):
     both = command("predict", model, table, "--explain", "--proba")
     assert both.code == 1
     assert "Give --proba, --interval or --explain, not two of them" in both.err
+
+
+def test_parts_are_chosen(command, wine_files):
+    """By names; others are refused before the table is read."""
+    table = wine_files / "train.csv"
+    command("fit", table, "-t", "class", "-o", "p.ckm", "--part", "rules", "--part", "plain")
+    about = command("info", "p.ckm").out
+    assert "rules" in about
+    assert "not needed" in about
+    answer = command("fit", table, "-t", "class", "-o", "p.ckm", "--part", "rule")
+    assert answer.code == 1
+    assert "--part rule; expected one of metric, columns" in answer.err

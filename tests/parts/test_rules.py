@@ -8,7 +8,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.parts.base import FitRows
 from cayleyklein.parts.rules import NUMBERS_OF_ROUNDS, RulesPart, most_rounds
-from cayleyklein.parts.trees import Trees, check_trees
+from cayleyklein.parts.trees import MOST_BINS, Trees, bin_edges, check_trees
 from cayleyklein.prediction.answers import Classes, Numbers
 
 RNG = np.random.default_rng(0)
@@ -70,7 +70,7 @@ def test_scores_of_classes_are_log_shares():
 def test_trials_are_fits_of_fewer_rounds():
     part, _ = fitted(NUMBERS)
     trials = part.trials(Q)
-    assert tuple(trials) == NUMBERS_OF_ROUNDS
+    assert tuple(trials) == NUMBERS_OF_ROUNDS[:4]
     for n_rounds in (12, 50):
         np.testing.assert_array_equal(
             trials[n_rounds], fitted(NUMBERS, settings=n_rounds)[0].scores(Q)
@@ -101,10 +101,35 @@ def test_weights_count():
     np.testing.assert_allclose(part.scores(Q)[:, 0], model.predict(Q), atol=1e-9)
 
 
+@pytest.mark.parametrize("n", [40, 255, 256, 1000])
+def test_bins_hold_about_equal_weight(n):
+    x = np.sort(RNG.normal(size=n))
+    weights = RNG.uniform(0.1, 2.0, size=n)
+    edges = bin_edges(x, weights)
+    mass = np.bincount(np.searchsorted(edges, x), weights=weights)
+    assert len(mass) == len(edges) + 1 <= MOST_BINS
+    assert (mass > 0).all()
+    assert (edges[:, None] != x).all()
+    if n <= MOST_BINS:
+        assert len(mass) == n
+    else:
+        assert len(mass) > 120
+        assert mass.max() < 2 * weights.sum() / MOST_BINS + 2 * weights.max()
+
+
+def test_neighbouring_numbers_have_an_edge_between_them():
+    low = 1.0
+    high = np.nextafter(low, 2.0)
+    edges = bin_edges(np.array([low, high]), np.ones(2))
+    assert np.searchsorted(edges, [low, high]).tolist() == [0, 1]
+
+
 def test_many_classes_get_fewer_rounds():
-    assert most_rounds(1) == 200
-    assert most_rounds(20) == 50
-    assert most_rounds(1000) == 12
+    assert most_rounds(1, 5000) == 200
+    assert most_rounds(1, 250) == 100
+    assert most_rounds(20, 5000) == 50
+    assert most_rounds(2, 350) == 50
+    assert most_rounds(1000, 5000) == 12
 
 
 def test_a_constant_number_needs_no_trees():

@@ -2,14 +2,21 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax
 
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.parts.votes import NEIGHBORS
-from cayleyklein.prediction.answers import Classes, Numbers
+from cayleyklein.prediction.answers import (
+    MOST_WEIGHT,
+    MOST_WEIGHT_ON_SCALES,
+    PULL_OF_NUMBERS,
+    Classes,
+    Numbers,
+)
 from cayleyklein.prediction.rehearsal import best_left_out
+from cayleyklein.prediction.scales import NumberScale
 
 
 @pytest.fixture
@@ -40,23 +47,47 @@ def test_weights_of_classes_have_the_least_loss_with_a_pull_of_one_row(labels, s
 
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 100.0])
-def test_weights_of_numbers_have_the_least_error_with_a_pull_of_one_row(size):
+def test_weights_of_numbers_have_the_least_error_with_a_pull_of_some_rows(size):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(50, 2))
-    scores = np.stack([truth + 0.3 * rng.normal(size=(50, 2)), 0.2 * rng.normal(size=(50, 2))])
+    scores = np.stack([truth + 0.3 * rng.normal(size=(50, 2)), rng.normal(size=(50, 2))])
     counts, start = size * rng.uniform(0.5, 2, size=50), np.array([0.5, 0.5])
     error = ((truth - np.tensordot(start, scores, 1)) ** 2).mean(axis=1)
     noise = counts @ error / counts.sum()
 
     def loss(weights):
         missed = ((truth - np.tensordot(weights, scores, 1)) ** 2).mean(axis=1)
-        return counts @ missed / noise + ((weights - start) ** 2).sum()
+        return counts @ missed / noise + PULL_OF_NUMBERS * ((weights - start) ** 2).sum()
 
     found = Numbers.standardising(np.array([[-1.0, -1.0], [1.0, 1.0]]), np.ones(2)).weigh(
         scores, truth, counts, start
     )
     expected = minimize(loss, start, method="L-BFGS-B", bounds=[(0, None)] * 2, tol=1e-14)
     np.testing.assert_allclose(found, expected.x, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [("as given", MOST_WEIGHT), ("logarithm", MOST_WEIGHT_ON_SCALES)]
+)
+def test_weights_of_numbers_add_up_to_no_more_than_the_bound(kind, most):
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(200, 1))
+    scores = np.stack([0.3 * truth, 0.2 * truth + 0.1 * rng.normal(size=(200, 1))])
+    scale = NumberScale(kind, shift=10.0)
+    answer = Numbers.standardising(truth, np.ones(200), (scale,))
+    counts = np.full(200, 10.0)
+    start = np.array([0.5, 0.5])
+    found = answer.weigh(scores, truth, counts, start)
+    assert found.sum() == pytest.approx(most)
+    error = ((truth - np.tensordot(start, scores, 1)) ** 2).mean()
+
+    def loss(first):
+        weights = np.array([first, most - first])
+        missed = ((truth - np.tensordot(weights, scores, 1)) ** 2).mean(axis=1)
+        return counts @ missed / error + PULL_OF_NUMBERS * ((weights - start) ** 2).sum()
+
+    expected = minimize_scalar(loss, bounds=(0, most), method="bounded")
+    assert found[0] == pytest.approx(expected.x, abs=1e-4)
 
 
 def test_no_weight_is_negative(labels):

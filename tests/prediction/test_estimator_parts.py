@@ -68,7 +68,7 @@ def test_regressors_are_parts_of_regressors():
         parts=("columns", ("trees", HistGradientBoostingRegressor()), ("line", Ridge())),
         random_state=0,
     ).fit(rows[:150], y[:150])
-    assert model.part_weights_["trees"] > 0.3
+    assert model.part_weights_["trees"] > 0.2
     assert model.score(rows[150:], y[150:]) > 0.9
 
 

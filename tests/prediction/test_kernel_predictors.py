@@ -322,7 +322,7 @@ def test_the_metric_of_many_rows_is_learned_from_a_sample(geometry):
     A, a = nested(400)
     A[7] *= 30.0  # a heavy tail, so that ranks are looked at
     model = CurvedKernelClassifier(geometry=geometry, random_state=0).fit(A[:320], a[:320])
-    assert set(model.part_weights_) <= {"metric", "columns", "neighbors", "plain"}
+    assert set(model.part_weights_) <= {"metric", "columns", "neighbors", "plain", "rules"}
     assert model.metric_.geometry == ("mixed" if geometry == "mixed" else "product")
     assert model.score(A[320:], a[320:]) > 0.6
 

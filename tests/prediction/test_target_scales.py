@@ -75,7 +75,7 @@ def test_a_logarithm_is_chosen_where_numbers_are_its_exponentials():
     assert model.target_scale_ in ("logarithm", "normal scores")
     assert plain.target_scale_ == "as given"
     errors = [np.abs(each.predict(X[300:]) - y[300:]).mean() for each in (model, plain)]
-    assert errors[0] < 0.7 * errors[1]
+    assert errors[0] < 0.8 * errors[1]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -116,7 +116,7 @@ def test_parameters_come_back_as_numbers_or_are_refused(small, tmp_path):
     assert load_model(path).get_params() == model.get_params()
     path.unlink()
     model.set_params(random_state=np.random.RandomState(0))
-    with pytest.raises(InvalidInputError, match="random_state is a RandomState, which no file"):
+    with pytest.raises(InvalidInputError, match="random_state holds a RandomState, which no file"):
         save_model(model, path)
     assert list(tmp_path.iterdir()) == []
 

@@ -12,7 +12,6 @@ from cayleyklein.cli._console import Console, counted, not_zero, with_console
 from cayleyklein.exceptions import InvalidInputError
 
 GeometryChoice = Literal["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
-PartChoice = Literal["metric", "columns", "ranks", "neighbors", "plain", "rules"]
 
 
 @with_console(
@@ -44,11 +43,12 @@ def fit(
         ),
     ] = None,
     parts: Annotated[
-        list[PartChoice] | None,
+        list[str] | None,
         Option(
             "--part",
-            help="A part of the sum that predicts (--model kernel); may be repeated. By default "
-            "those that fit the table.",
+            metavar="NAME",
+            help="A part of the sum that predicts (--model kernel): metric, columns, ranks, "
+            "neighbors, plain or rules. May be repeated.",
         ),
     ] = None,
     drop: _console.DropOption = None,
@@ -78,6 +78,7 @@ def fit(
     import pandas as pd
 
     from cayleyklein import tables
+    from cayleyklein.parts import registry
     from cayleyklein.tables import atomic, targets
 
     _console.refuse_overwriting(output, table)
@@ -87,6 +88,10 @@ def fit(
             said = f"Got --as {text}; expected COLUMN=KIND, as in --as zip=category."
             raise InvalidInputError(said)
     by_column = [text.rsplit("=", maxsplit=1) for text in kinds or ()]
+    for part in parts or ():
+        if part not in registry.PARTS:
+            known = ", ".join(registry.PARTS)
+            raise InvalidInputError(f"Got --part {part}; expected one of {known}.")
     rows = pd.concat(list(console.pieces(table)))
     predicted = targets.TargetColumn.find(rows, target, task)
     what = predicted.task
@@ -106,7 +111,7 @@ def fit(
             neighbors or "auto",
             model=model,
             geometry=geometry,
-            parts=tuple(parts) if parts else "auto",
+            parts=tuple(dict.fromkeys(parts)) if parts else "auto",
             subsample=subsample or "auto",
             kinds=dict(by_column),
             drop=drop or [],
@@ -226,7 +231,7 @@ def info(console: Console, model: _console.ModelArgument) -> None:
     machine = fitted.estimator_
     if fitted.is_kernel:
         parts = (f"{name} {weight:.2f}" for name, weight in machine.part_weights_.items())
-        by = f"kernel machines and votes of {by}: {', '.join(parts)}"
+        by = f"a sum of parts, each from {by}: {', '.join(parts)}"
     else:
         by = f"{values['neighbors']} nearest of {by}"
     learning = f"{counted(learned['n_rows'], 'row')} in {counted(learned['n_iter'], 'iteration')}"

@@ -15,10 +15,12 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import Answer, FitRows, FittedPart, Queries, on_blocks
 from cayleyklein.parts.places import pool_pairs
-from cayleyklein.parts.trees import Trees
+from cayleyklein.parts.trees import Bins, Trees
 
 NUMBERS_OF_ROUNDS = (12, 25, 50, 100, 200)  # between which held-out rows choose
-MOST_TREES = 1600  # of all classes together
+# At most one tree for two rows, within these numbers, of all classes together: they bound the time.
+FEWEST_TREES = 150
+MOST_TREES = 1600
 
 
 @dataclass(frozen=True)
@@ -87,30 +89,32 @@ class RulesPart:
         given = pool_pairs(rows.given)[0]
         columns = column_order(cast(Floats, given.X))
         X = np.asarray(given.X)[:, columns]
+        bins = Bins.of(X, given.weights)
         if given.classes is not None:
             known, codes = np.unique(given.target, return_inverse=True)
-            n_rounds = settings or most_rounds(len(known))
-            trees = grown(HistGradientBoostingClassifier, X, codes, given.weights, n_rounds)
+            n_rounds = settings or most_rounds(len(known), len(X))
+            trees = grown(HistGradientBoostingClassifier, X, bins, codes, given.weights, n_rounds)
             trees = with_columns(trees, columns)
             return FittedRules((trees,), n_rounds, len(given.classes), rows.answer, known)
         targets = rows.answer.targets(given.target)
-        n_rounds = settings or most_rounds(targets.shape[1])
+        n_rounds = settings or most_rounds(targets.shape[1], len(X))
         by_target = tuple(
             with_columns(
-                grown(HistGradientBoostingRegressor, X, y, given.weights, n_rounds), columns
+                grown(HistGradientBoostingRegressor, X, bins, y, given.weights, n_rounds), columns
             )
             for y in targets.T
         )
         return FittedRules(by_target, n_rounds, targets.shape[1], rows.answer)
 
 
-def most_rounds(n_scores: int) -> int:
-    """Return the largest number of rounds that is tried: fewer for many classes."""
-    allowed = [each for each in NUMBERS_OF_ROUNDS if each * n_scores <= MOST_TREES]
+def most_rounds(n_scores: int, n_rows: int) -> int:
+    """Return the largest number of rounds that is tried: fewer for many classes and few rows."""
+    n_trees = min(max(n_rows // 2, FEWEST_TREES), MOST_TREES)
+    allowed = [each for each in NUMBERS_OF_ROUNDS if each * n_scores <= n_trees]
     return max(allowed, default=NUMBERS_OF_ROUNDS[0])
 
 
-def grown(kind: Any, X: Floats, target: Any, weights: Floats, n_rounds: int) -> Trees:
+def grown(kind: Any, X: Floats, bins: Bins, target: Any, weights: Floats, n_rounds: int) -> Trees:
     """Grow boosted trees; a target that is the same throughout needs none."""
     model = kind(
         max_iter=n_rounds,
@@ -118,13 +122,13 @@ def grown(kind: Any, X: Floats, target: Any, weights: Floats, n_rounds: int) -> 
         max_leaf_nodes=8,
         min_samples_leaf=10,
         early_stopping=False,
-        random_state=0,  # draws the rows that thresholds are taken from, beyond 200,000
     )
     if (target == target[0]).all():
         none = np.zeros(0, dtype=np.intp)
         base = np.array([float(target[0])])
         return Trees(none, none, np.zeros(0), none, none, np.zeros(0), base)
-    return Trees.of_boosting(model.fit(X, target, sample_weight=weights))
+    model.fit(bins.numbers(X), target, sample_weight=weights)
+    return Trees.of_boosting(model).in_units_of(bins)
 
 
 def with_columns(trees: Trees, columns: Ints) -> Trees:

@@ -12,6 +12,8 @@ from cayleyklein._jit import Kernel
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 
+MOST_BINS = 255  # of a column, as in scikit-learn, which holds their numbers in a byte
+
 
 class Trees(NamedTuple):
     """Trees in the order in which they were grown, one for each score in each round.
@@ -95,6 +97,50 @@ class Trees(NamedTuple):
             found.append(total.copy())
             begin = end
         return found
+
+    def in_units_of(self, bins: "Bins") -> Self:
+        """Return trees that were grown on numbers of bins, for rows in their own units."""
+        inner = np.flatnonzero(self.columns >= 0)
+        thresholds = self.thresholds.copy()
+        for node in inner:
+            thresholds[node] = bins.edges[self.columns[node]][int(thresholds[node])]
+        return self._replace(thresholds=thresholds)
+
+
+class Bins(NamedTuple):
+    """The edges between the bins of each column, ascending; a value on an edge is below it."""
+
+    edges: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, X: Floats, weights: Floats) -> Self:
+        """Return at most `MOST_BINS` bins of each column, of about equal weight.
+
+        scikit-learn asks for each edge with a sort of its own where rows have weights, which takes
+        longer than growing the trees.
+        """
+        return cls(tuple(bin_edges(x, weights) for x in X.T))
+
+    def numbers(self, X: Floats) -> Floats:
+        """Return the number of the bin of each value."""
+        found = np.empty(X.shape)
+        for j, edges in enumerate(self.edges):
+            found[:, j] = np.searchsorted(edges, X[:, j])
+        return found
+
+
+def bin_edges(x: Floats, weights: Floats) -> Floats:
+    """Return the edges between bins of a column (n,), halfway between two of its values."""
+    values, place = np.unique(x, return_inverse=True)
+    last = np.arange(len(values) - 1)  # the last value below each edge
+    if len(values) > MOST_BINS:
+        mass: Floats = np.bincount(place, weights=weights).astype(float)
+        reached = np.cumsum(mass) / mass.sum()
+        asked = np.arange(1, MOST_BINS) / MOST_BINS
+        last = np.unique(np.searchsorted(reached, asked))
+        last = last[last < len(values) - 1]
+    middle = values[last] / 2 + values[last + 1] / 2
+    return np.where(middle < values[last + 1], middle, values[last])
 
 
 def check_trees(trees: Trees, n_columns: int) -> None:

@@ -289,7 +289,8 @@ class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
         in standardised columns; "rules", boosted trees; any classifier with `predict_proba`, or
         ``(name, estimator)``. It sees the rows as numbers, or as ``(name, estimator, "table")`` the
         table as it is. Held-out rows say how much each part counts, and those that do not help are
-        dropped. "auto" adds "metric", "columns", "neighbors" and "plain".
+        dropped. "auto" adds "metric", "columns", "neighbors", "plain", and from 300 rows on
+        "rules".
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         Geometry of the metric to learn, see :class:`CurvedLMNN`. "auto" is the product. The α of

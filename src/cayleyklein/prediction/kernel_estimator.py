@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -34,7 +34,7 @@ from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
 from cayleyklein.prediction import left_out, strangers, sums
 from cayleyklein.prediction.answers import AnyAnswer, Classes
-from cayleyklein.prediction.asked import USUAL_PARTS, Asked, asked_parts, make_parts
+from cayleyklein.prediction.asked import Asked, asked_parts, make_parts, usual_parts
 from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import shares_of_columns
 
@@ -111,6 +111,8 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             Weights of the rows. Only their ratios count.
         """
         given = self._read(X, y, sample_weight)
+        if not isinstance(given.X, RowBlocks):
+            refuse_huge(given.X, "X")
         asked = self._asked(given)
         if any(not isinstance(part, str) and part.takes_tables for part in asked):
             given = self._with_table(given, X)
@@ -118,26 +120,25 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             raise InvalidInputError(
                 'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
             )
-        found = self.fit_sum(given, asked)
+        found = self._fit_sum(given, asked)
         self._keep(given, found)
         self._judge(found.held_out)
         return self
 
-    def fit_sum(
+    def _fit_sum(
         self, given: GivenRows, asked: Asked, answer: AnyAnswer | None = None
     ) -> sums.SumFit:
-        """Fit the parts that are asked for, and weigh them."""
+        """Fit the parts that are asked for, and weigh them; for a known answer without a word."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        rows = rows_that_count(given)
+        n_places = len(rows)
         if isinstance(given.X, RowBlocks):
-            n_places = int((given.weights > 0).sum())
             rng = np.random.default_rng(seed)
             some = cast(Floats, given.draw(distances.EXACT_PLACES, 1, rng).X)
         else:
-            refuse_huge(given.X, "X")
-            some = given.X[Places.pooled(given.X, given.weights, ordered=True).rows]
-            n_places = len(some)
             if n_places > folds.FOLDS_UP_TO:
-                some = some[euclidean.even_rows(n_places, distances.EXACT_PLACES)]
+                rows = rows[euclidean.even_rows(n_places, distances.EXACT_PLACES)]
+            some = given.X[rows]
         adds_ranks = (
             self.columns == "auto"
             and self.metric is None
@@ -145,16 +146,18 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             and "ranks" not in asked
             and distances.has_heavy_tails(some)
         )
-        answer = answer or self._answer_for(given, n_places, seed)
+        metric = self._metric_request(seed, "product" if self.geometry == "auto" else self.geometry)
+        if answer is None:
+            answer = self._answer_for(given, n_places, seed)
+        else:
+            metric = replace(metric, callback=None, verbose=False)
         options = self._part_options()
         request = sums.SumRequest(
             parts=make_parts(asked, options, seed),
             rank_part=PARTS["ranks"](options) if adds_ranks else None,
             ranked=self.columns == "ranks",
             answer=answer,
-            metric=self._metric_request(
-                seed, "product" if self.geometry == "auto" else self.geometry
-            ),
+            metric=metric,
             trials=self._trials(),
             n_landmarks=None if isinstance(self.n_landmarks, str) else self.n_landmarks,
             seed=seed,
@@ -167,9 +170,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             return sums.fit_many(request, modelled)
 
     def _asked(self, given: GivenRows) -> Asked:
-        """Return the parts that are asked for."""
+        """Return the parts that are asked for, by default those for so many distinct rows."""
         if isinstance(self.parts, str) and self.parts == "auto":
-            return asked_parts(USUAL_PARTS, numeric=self._numeric)
+            usual = usual_parts(len(rows_that_count(given)))
+            return asked_parts(usual, numeric=self._numeric)
         return asked_parts(self.parts, numeric=self._numeric)
 
     def _with_table(self, given: GivenRows, X: Any) -> GivenRows:
@@ -234,11 +238,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         """
         check_is_fitted(self, "part_weights_")
         if self._left_out is None:
-            quiet = clone(self).set_params(callback=None, verbose=False)
             asked = self._asked(self._given)
 
             def fit(train: GivenRows) -> sums.Sum:
-                found: sums.SumFit = quiet.fit_sum(train, asked, self._sum.answer)
+                found: sums.SumFit = self._fit_sum(train, asked, self._sum.answer)
                 return found.sum
 
             n_targets = self._sum.answer.targets(self._given.target[:1]).shape[1]
@@ -310,6 +313,13 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         check_is_fitted(self, "part_weights_")
         shares = shares_of_columns(self._sum, self._weighing, partial(entrance.by_column, self))
         return entrance.column_shares(self, shares)
+
+
+def rows_that_count(given: GivenRows) -> Ints:
+    """Return the numbers of the distinct rows of positive weight; on a cluster of all of these."""
+    if isinstance(given.X, RowBlocks):
+        return np.flatnonzero(given.weights > 0)
+    return Places.pooled(given.X, given.weights, ordered=True).rows
 
 
 def with_modelled_targets(given: GivenRows, answer: AnyAnswer) -> GivenRows:

@@ -290,7 +290,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         in standardised columns; "rules", boosted trees; any regressor with `predict`, or
         ``(name, estimator)``. It sees the rows as numbers, or as ``(name, estimator, "table")`` the
         table as it is. Held-out rows say how much each part counts, and those that do not help are
-        dropped. "auto" adds "metric", "columns", "neighbors" and "plain".
+        dropped. "auto" adds "metric", "columns", "neighbors", "plain", and from 300 rows on
+        "rules".
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         Geometry of the metric to learn, see :class:`CurvedMLKR`. "auto" is the product.
     learner : estimator, optional

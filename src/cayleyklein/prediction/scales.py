@@ -23,7 +23,10 @@ from cayleyklein.parts.places import pool_rows
 AS_GIVEN, LOGARITHM, NORMAL_SCORES = "as given", "logarithm", "normal scores"
 TARGET_SCALES = (AS_GIVEN, LOGARITHM, NORMAL_SCORES)
 TRIED_ROWS = 500  # rows that choose a scale
-SKEWED = 1.0  # skewness from which other scales are tried; of 500 normal numbers it is 0 ± 0.1
+# Other scales are tried of numbers that are more skewed than this (500 normal numbers: 0 ± 0.1), or
+# have heavier tails: the kurtosis of normal numbers is 3, that of differences of waiting times 6.
+SKEWED = 1.0
+HEAVY = 6.0
 
 
 @dataclass(frozen=True)
@@ -111,11 +114,17 @@ def scales_of(kind: str, given: GivenRows, rng: np.random.Generator) -> tuple[Nu
 
 
 def kinds_to_try(y: Floats, weights: Floats) -> list[str]:
-    """Return the scales that may be better than the numbers as given: none unless skewed."""
+    """Return the scales that may be better than the numbers as given.
+
+    None, unless the numbers are skewed, or a few are far from the others, such as wrong ones.
+    """
     share = weights / weights.sum()
     away = y - share @ y
     deviation = np.sqrt(share @ away**2)
-    if deviation == 0 or abs(share @ away**3) <= SKEWED * deviation**3:
+    if deviation == 0:
+        return []
+    away = away / deviation
+    if abs(share @ away**3) <= SKEWED and share @ away**4 <= HEAVY:
         return []
     return [LOGARITHM, NORMAL_SCORES] if y.min() >= 0 else [NORMAL_SCORES]
 

@@ -35,6 +35,11 @@ from cayleyklein.parts.landmarks import ManyRows, fit_by_landmarks
 from cayleyklein.parts.places import count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
 
+# Distinct rows beyond which metrics of folds are learned in one pass. On 14 mixed tables of 1,500
+# rows a fit takes a quarter less time, and log loss is the same; on 15 numeric ones of 500 rows
+# log loss would rise by 0.0026 ± 0.0011.
+QUICK_FROM = 1000
+
 
 @dataclass(frozen=True)
 class Sum:
@@ -310,7 +315,8 @@ def left_out_totals(found: SumFit, given: GivenRows) -> Floats:
 def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) -> HeldOut | None:
     """Predict held-out rows, fold by fold; None where no fold has what it needs to learn."""
     parts, answer = request.parts, request.answer
-    quiet = replace(request.metric, callback=None, verbose=False)
+    many = len(rows.places.X) > QUICK_FROM
+    quiet = replace(request.metric, callback=None, verbose=False, quick=many)
     trials: dict[str, list[dict[Any, Floats]]] = {part.name: [] for part in parts}
     held: list[GivenRows] = []
     spreads: list[Floats] = []
