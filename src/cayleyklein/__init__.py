@@ -10,6 +10,7 @@ from cayleyklein._version import __version__
 
 if TYPE_CHECKING:
     from cayleyklein import (
+        clustering,
         curvature,
         datasets,
         diagrams,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         svm,
         tables,
     )
+    from cayleyklein.clustering import CurvedKMeans
     from cayleyklein.curvature import CurvatureEstimate, estimate_curvature, gromov_delta
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.learning import (
@@ -54,6 +56,7 @@ __all__ = [
     "CayleyKleinLMNN",
     "CayleyKleinVoronoi",
     "CurvatureEstimate",
+    "CurvedKMeans",
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedKernelClassifier",
@@ -72,6 +75,7 @@ __all__ = [
     "MixedMetric",
     "ProductMetric",
     "__version__",
+    "clustering",
     "curvature",
     "datasets",
     "diagrams",
@@ -99,6 +103,7 @@ MODULE_OF = {
     "CayleyKleinLMNN": "learning",
     "CayleyKleinVoronoi": "diagrams",
     "CurvatureEstimate": "curvature",
+    "CurvedKMeans": "clustering",
     "CurvedKNeighborsClassifier": "prediction",
     "CurvedKNeighborsRegressor": "prediction",
     "CurvedKernelClassifier": "prediction",

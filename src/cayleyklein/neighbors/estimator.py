@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -240,8 +240,11 @@ class NeighborMethods(SharedConstraints, EstimatorCard, BaseEstimator):
         return queries if isinstance(queries, np.ndarray) else self._rows_in_memory().X
 
 
-class CurvedNeighbors(NeighborMethods):
+class CurvedNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeighborMethods):
     """Nearest neighbours by a curved, mixed or product metric, about as fast as Euclidean ones.
+
+    As a transformer, like scikit-learn's ``KNeighborsTransformer``, it turns rows into the graph of
+    their neighbours, for estimators with ``metric="precomputed"``: DBSCAN, t-SNE, UMAP.
 
     Answers are exact: the rows with the smallest float64 distances, rows at equal distances in row
     order. A matrix product or a tree bounds all distances from below; rows that may be among the
@@ -257,6 +260,9 @@ class CurvedNeighbors(NeighborMethods):
         0 between a row and itself, and keeps the triangle inequality.
     radius : float, default=1.0
         Default radius of :meth:`radius_neighbors`.
+    mode : {"distance", "connectivity", "radius"}, default="distance"
+        Graph that :meth:`transform` returns: distances to the nearest neighbours and to the row
+        itself, ones, or distances to all within `radius`.
     algorithm : {"auto", "brute", "tree", "vantage"}, default="auto"
         How to search: "auto" (probes the fitted rows), "brute", "tree" (a k-d tree, not for a
         function) or "vantage" (a vantage point tree, which needs only the triangle inequality).
@@ -305,11 +311,23 @@ class CurvedNeighbors(NeighborMethods):
     >>> distances, rows = search.fit([[0.0, 0.0], [0.5, 0.5]]).kneighbors([[0.9, 0.9]])
     >>> rows, distances.round(3)
     (array([[1]]), array([[0.923]]))
+
+    Clusters by a metric, from the graph of neighbours within a radius:
+
+    >>> from sklearn.cluster import DBSCAN
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X = [[0.0, 0.0], [0.1, 0.0], [0.0, 0.9], [0.05, 0.9], [0.9, 0.0]]
+    >>> graph = CurvedNeighbors(metric=disc, radius=0.5, mode="radius")
+    >>> graph.fit(X).transform([[0.05, 0.05]]).toarray().round(3)
+    array([[0.071, 0.071, 0.   , 0.   , 0.   ]])
+    >>> make_pipeline(graph, DBSCAN(0.5, min_samples=2, metric="precomputed")).fit_predict(X)
+    array([ 0,  0,  1,  1, -1])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="both")],
+        "mode": [StrOptions({"distance", "connectivity", "radius"})],
     }
 
     def __init__(
@@ -318,6 +336,7 @@ class CurvedNeighbors(NeighborMethods):
         *,
         metric: Metric | functions.RowFunction | None = None,
         radius: float = 1.0,
+        mode: Literal["distance", "connectivity", "radius"] = "distance",
         algorithm: algorithms.Algorithm = "auto",
         outside: OutsideQueries = "extend",
         n_jobs: int | None = None,
@@ -325,6 +344,7 @@ class CurvedNeighbors(NeighborMethods):
         self.metric = metric
         self.n_neighbors = n_neighbors
         self.radius = radius
+        self.mode = mode
         self.algorithm = algorithm
         self.outside = outside
         self.n_jobs = n_jobs
@@ -368,6 +388,22 @@ class CurvedNeighbors(NeighborMethods):
         space.refuse_outside(self.metric_.contains(added))
         rows = np.concatenate([before.X, added])
         return self._take(functions.index_of(rows, self.metric_, self.algorithm), self.metric_)
+
+    def transform(self, X: ArrayLike) -> sparse.csr_matrix:
+        """Return the graph of neighbours (m, n) of rows X (m, d) among the fitted rows.
+
+        Neighbours come nearest first. A fitted row is its own neighbour, at distance 0, which in
+        the mode "distance" comes on top of `n_neighbors`, as scikit-learn's estimators expect.
+        """
+        check_is_fitted(self, "metric_")
+        if self.mode == "radius":
+            return self.radius_neighbors_graph(X, mode="distance", sort_results=True)
+        k = int(self.n_neighbors) + (self.mode == "distance")
+        return self.kneighbors_graph(X, min(k, self.n_samples_fit_), mode=self.mode)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_
 
     def _take(
         self,
