@@ -6,6 +6,7 @@ from scipy.stats import norm
 
 from cayleyklein import CurvedKernelRegressor
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.prediction import answers
 from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 
 
@@ -98,7 +99,11 @@ def test_intervals_are_carried_back_and_hold_what_they_promise():
     assert (high - middle > middle - low).all()
 
 
-def test_the_model_of_logarithms_is_the_model_of_numbers_whose_targets_are_logarithms():
+def test_the_model_of_logarithms_is_the_model_of_numbers_whose_targets_are_logarithms(
+    monkeypatch,
+):
+    """But for the bound of the weights."""
+    monkeypatch.setattr(answers, "MOST_WEIGHT_ON_SCALES", answers.MOST_WEIGHT)
     X, y = wages(200)
     model = CurvedKernelRegressor(random_state=0, target_scale="logarithm").fit(X, y)
     other = CurvedKernelRegressor(random_state=0, target_scale="as given").fit(X, np.log(y))
@@ -133,3 +138,26 @@ def test_logarithms_of_negative_numbers_are_refused(y):
     message = r"needs targets of at least 0, and one above; got (-2 \(rows 1\)|only 0)"
     with pytest.raises(InvalidInputError, match=message):
         CurvedKernelRegressor(target_scale="logarithm").fit(X, y)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_few_wrong_targets_do_little(seed):
+    """Six of 300 are a thousand times too large, in either direction, so that nothing is skewed."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 3))
+    y = X[:, 0] + np.sin(X[:, 1]) + 0.1 * rng.normal(size=600)
+    given = y[:300].copy()
+    given[rng.choice(300, 6, replace=False)] *= 1000
+    model = CurvedKernelRegressor(random_state=0).fit(X[:300], given)
+    errors = np.abs(model.predict(X[300:]) - y[300:])
+    assert np.median(errors) < 0.25 * np.median(np.abs(y - np.median(y)))
+
+
+def test_a_sum_does_not_go_too_far_on_a_logarithm():
+    """With a sum of weights of 1.2 R² was −24 on the training rows of this draw."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 3))
+    y = np.exp(3 * X[:, 0])
+    model = CurvedKernelRegressor(random_state=0, target_scale="logarithm").fit(X, y)
+    assert sum(model.part_weights_.values()) <= 1 + 1e-6
+    assert model.score(X, y) > 0.2

@@ -117,7 +117,7 @@ class KernelExplanation:
         Their classes, or targets.
     parts : dict of float
         What each part adds: "metric" and "columns" (kernel machines), "neighbors" and "plain"
-        (votes).
+        (votes), "rules" (trees), and estimators by their names.
     columns : ndarray of shape (d,)
         What each column adds: the prediction minus its mean where the column has the values of
         other fitted rows.
