@@ -77,9 +77,8 @@ def check(
         _predict.write_rows([frame], output)
     said = f"{counted(len(frame), 'row')} of {len(rows):,} may have a wrong {column.task}"
     shown = frame.head(most).copy()
-    shown["nearest"] = [
-        ", ".join(map(target_words, each)) for each in found.neighbor_targets[:most]
-    ]
+    near = found.neighbor_targets[:most]
+    shown["nearest"] = [", ".join(map(target_words, each)) for each in near]
     text = said
     if len(frame):
         listed_columns = ["row", "given", "likely", "sure", "nearest"]
