@@ -92,7 +92,6 @@ def test_neighbors_and_reasons_have_numbers(houses, command):
     ("arguments", "message"),
     [
         (["predict", "m.ckm", "test.csv", "--proba"], "--proba is for classes"),
-        (["predict", "m.ckm", "test.csv", "--interval"], "Neighbours give no intervals"),
         (["predict", "m.ckm", "test.csv", "-o", "o.docx"], "o.docx should end in"),
         (["evaluate", "m.ckm", "test.csv", "--picture", "o.gif"], "o.gif should end in .svg"),
         (["evaluate", "m.ckm", "test.csv", "--picture", "test.csv"], "test.csv is an input"),

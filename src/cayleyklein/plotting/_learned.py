@@ -24,6 +24,11 @@ from cayleyklein.plotting import _plane, outlines, sections, shapes
 class DecisionBoundaryDisplay(shapes.PlaneDisplay):
     """Decision regions of any classifier on a grid; :class:`VoronoiDisplay` has exact ones.
 
+    Unlike scikit-learn's class of this name, which shows two columns and takes classifiers of two
+    columns, it takes classifiers of any number of columns and draws the plane of two columns or
+    two principal axes, leaves out what is outside the domain of a metric and draws the fundamental
+    conic, and has regions of classes, not of scores: there is no ``response_method``.
+
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import encode_classes, is_dask, restore_on_error
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import lmnn
@@ -22,7 +22,7 @@ from cayleyklein.neighbors import algorithms, estimator
 from cayleyklein.parts import votes
 from cayleyklein.parts.base import AnyQueries, numbers_of
 from cayleyklein.parts.places import count_rows
-from cayleyklein.prediction import strangers
+from cayleyklein.prediction import conformal, strangers
 from cayleyklein.prediction.answers import Classes
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
 from cayleyklein.prediction.explain import KernelExplanation, explain_sum, single_rows
@@ -54,6 +54,45 @@ class LabelPredictor(Predicting, ClassifierMixin):
         if is_dask(best):
             return cast(AnyArray, best.map_blocks(names.take, dtype=names.dtype))
         return np.asarray(names[best])
+
+    def predict_set(self, X: ArrayLike, level: float = 0.95) -> Bools:
+        """Return the set of classes of each row that holds its class with probability `level`.
+
+        A class is in the set if it is at least as probable as the class of a share `level` of the
+        fitted rows was, each left out (a conformal set); the most probable class always is.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows.
+        level : float, default=0.95
+            Probability that a set holds the class, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, n_classes)
+            In the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedKernelClassifier
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = CurvedKernelClassifier(geometry="flat", random_state=0).fit(X[::2], y[::2])
+        >>> sets = model.predict_set(X[1::2], 0.99)
+        >>> bool(sets[np.arange(len(sets)), y[1::2]].mean() > 0.97)
+        True
+        >>> {int(size) for size in sets.sum(axis=1)}
+        {1, 2}
+        """
+        value = conformal.as_level(level)
+        model = cast(Any, self)
+        shares = model.predict_proba(X)
+        if is_dask(shares):
+            raise InvalidInputError("Sets are for rows in memory; pass X.compute().")
+        left_out = self._held_out_answers()
+        given = self._given
+        return conformal.likely_classes(shares, left_out, given.target, given.weights, value)
 
     def _best(self, X: Any) -> Any:
         return cast(Any, self).predict_proba(X).argmax(axis=1)

@@ -1,5 +1,6 @@
 """What all predictors share, and what those by neighbours do: fit, grow, answer, explain."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +10,8 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -39,9 +42,11 @@ from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.parts.base import numbers_of
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
-from cayleyklein.prediction import rehearsal, strangers
+from cayleyklein.prediction import left_out, rehearsal, strangers
 from cayleyklein.prediction.explain import Explanation, explain_votes
 from cayleyklein.prediction.suspicious import Suspicion, SuspiciousRows
+
+FEWEST_A_FOLD = 10  # distinct rows; of fewer, each is left out of its own vote only
 
 
 class Predicting(entrance.TableInput, LearnsFromRows):
@@ -267,6 +272,16 @@ class Predicting(entrance.TableInput, LearnsFromRows):
             found[known < 0] = new.reshape(len(new), -1)[known < 0]
         return found
 
+    def _held_out_answers(self) -> Floats:
+        """Return answers (n, t) for the fitted rows by models that did not learn from them."""
+        found = np.asarray(cast(Any, self)._left_out_answers())
+        return found.reshape(len(found), -1)
+
+    def _left_out_answers(self) -> Floats:
+        """Return probabilities or numbers of the fitted rows, each left out."""
+        model = cast(Any, self)
+        return cast(Floats, model.predict(None) if self._numeric else model.predict_proba(None))
+
     @abstractmethod
     def _suspicious_among(self, X: Any, known: Ints, target: AnyArray) -> Suspicion:
         """Judge the targets of rows, of which some are fitted ones."""
@@ -305,6 +320,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
     weights: Weights
     metric_: Metric
     _votes: FittedVotes
+    _fold_answers: Floats | None = None
 
     @restore_on_error
     def fit(
@@ -350,6 +366,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
             )
         self._given = replace(given, source=None, always=None)
         self._known_rows = strangers.familiar_rows(self._given)
+        self._fold_answers = None
         self.metric_ = metric
         self.n_samples_fit_ = n
         self.algorithm_used_ = self._votes.index.name
@@ -426,6 +443,38 @@ class NeighborPredictor(Predicting, NeighborMethods):
             )
 
         return self._one_or_more(X, explain)
+
+    def _held_out_answers(self) -> Floats:
+        """Return answers (n, t) for the fitted rows by models that did not learn from them.
+
+        A metric that was learned from a row knows its target; it is learned again three times, each
+        without a third of the rows. A metric that was given knows nothing.
+        """
+        learned = self.metric is None and not isinstance(self.learner, FrozenEstimator)
+        few = len(distinct_rows(self._given.X)[0]) < 3 * FEWEST_A_FOLD
+        if few or not learned:
+            return super()._held_out_answers()
+        if self._fold_answers is None:
+            width = self._votes.table.width
+            quiet: dict[str, Any] = {"random_state": 0}
+            if self.learner is None:
+                quiet |= {"callback": None, "verbose": False}
+
+            def answers(train: GivenRows, out: GivenRows) -> Floats:
+                model = cast(Any, clone(self)).set_params(**quiet)
+                model.fit(train.X, train.target, train.weights)
+                if self._numeric:
+                    return np.asarray(model.predict(out.X)).reshape(-1, width)
+                found = np.zeros((len(out.target), width))
+                found[:, model.classes_] = model.predict_proba(out.X)
+                return found
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of classes of few rows, and of strange ones
+                found = left_out.refit_answers(answers, self._given, width)
+            usual = self._left_out_answers().reshape(len(found), -1)
+            self._fold_answers = np.where(np.isnan(found), usual, found)
+        return self._fold_answers
 
     def _own_neighbors(self, k: int) -> Ints:
         """Return the numbers (n, k) of the other fitted rows nearest to each."""

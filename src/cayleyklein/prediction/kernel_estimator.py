@@ -238,16 +238,19 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         """
         check_is_fitted(self, "part_weights_")
         if self._left_out is None:
+            if self._sum.takes_tables:
+                raise InvalidInputError(
+                    "A part takes tables, of which the model keeps no cells: left-out answers of "
+                    "so many rows need rows that are not fitted; hold some out."
+                )
             asked = self._asked(self._given)
 
-            def fit(train: GivenRows) -> sums.Sum:
-                found: sums.SumFit = self._fit_sum(train, asked, self._sum.answer)
-                return found.sum
+            def answers(train: GivenRows, out: GivenRows) -> Floats:
+                fitted = self._fit_sum(train, asked, self._sum.answer)
+                return np.asarray(fitted.sum.total(np.asarray(out.X)))
 
             n_targets = self._sum.answer.targets(self._given.target[:1]).shape[1]
-            self._left_out = left_out.refit_totals(
-                fit, self._given, self._sum.takes_tables, n_targets
-            )
+            self._left_out = left_out.refit_answers(answers, self._given, n_targets)
         answer = self._sum.answer
         usual = np.log(answer.prior) if isinstance(answer, Classes) else 0.0
         totals = np.where(np.isnan(self._left_out), usual, self._left_out)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _estimators as estimators
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, require
 from cayleyklein.columns import encoder, entrance, uses
 from cayleyklein.exceptions import InvalidInputError
@@ -344,8 +344,8 @@ default="auto"
     >>> why, (distances, rows) = model.explain(rest[:1])[0], model.kneighbors(rest, n_neighbors=5)
     >>> len(why.names), round(sum(model.feature_weights().values()), 9)
     (13, 1.0)
-    >>> len(model.suspicious()) < 5, model.strangeness(rest).shape
-    (True, (89,))
+    >>> model.predict_set(rest).shape, model.strangeness(rest).shape, len(model.suspicious()) < 5
+    ((89, 3), (89,), True)
     """
 
     task = "class"
@@ -360,6 +360,14 @@ default="auto"
         """Return the share of the votes for each class, in the order of ``classes_``."""
         return cast(Floats, self._fitted(X).predict_proba(X))
 
+    def predict_set(self, X: Any, level: float = 0.95) -> Bools:
+        """Return the set of classes (m, n_classes) of each row, by its probability.
+
+        It holds the class with probability `level`, see
+        :meth:`cayleyklein.CurvedKernelClassifier.predict_set`.
+        """
+        return cast(Bools, self._fitted(X).predict_set(X, level))
+
 
 class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     """Predict a number for each row of a table: encode the columns, learn a metric, use it.
@@ -370,9 +378,9 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         Number of neighbours that are averaged; "auto" chooses on held-out rows.
     model : {"auto", "neighbors", "kernel"}, default="auto"
         What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
-        :class:`cayleyklein.CurvedKernelRegressor`, which also gives intervals; "neighbors" takes
-        neighbours alone. "auto" takes the kernel up to 100,000 rows, unless `n_neighbors` or
-        `weights` are given.
+        :class:`cayleyklein.CurvedKernelRegressor`, which also gives standard deviations;
+        "neighbors" takes neighbours alone. "auto" takes the kernel up to 100,000 rows, unless
+        `n_neighbors` or `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
@@ -460,12 +468,5 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         return self._fitted(X).predict(X)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return intervals that hold a new number with probability `level`: lower and upper ends.
-
-        Neighbours have no intervals: kernels only.
-        """
-        if not self.is_kernel:
-            raise InvalidInputError(
-                'Neighbours give no intervals; fit with model="kernel" (--model kernel).'
-            )
-        return cast(tuple[Floats, Floats], self.estimator_.predict_interval(X, level))
+        """Return the ends of intervals that hold a new number with probability `level`."""
+        return cast(tuple[Floats, Floats], self._fitted(X).predict_interval(X, level))
