@@ -451,8 +451,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         without a third of the rows. A metric that was given knows nothing.
         """
         learned = self.metric is None and not isinstance(self.learner, FrozenEstimator)
-        few = len(distinct_rows(self._given.X)[0]) < 3 * FEWEST_A_FOLD
-        if few or not learned:
+        if not learned or len(self._votes.table.places.rows) < 3 * FEWEST_A_FOLD:
             return super()._held_out_answers()
         if self._fold_answers is None:
             width = self._votes.table.width
