@@ -2,6 +2,7 @@
 
 import math
 from contextlib import nullcontext
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -93,8 +94,7 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         # scikit-learn's checks fit random rows, which these charts refuse
         takes_all_rows = self.chart in ("klein", "conformal") and self.curvature >= 0
-        tags._skip_test = not takes_all_rows
-        return tags
+        return replace(tags, _skip_test=not takes_all_rows)
 
     @estimators.restore_on_error
     def fit(self, X: ArrayLike, y: Any = None) -> Self:

@@ -274,7 +274,7 @@ class Predicting(entrance.TableInput, LearnsFromRows):
 
     def _held_out_answers(self) -> Floats:
         """Return answers (n, t) for the fitted rows by models that did not learn from them."""
-        found = np.asarray(cast(Any, self)._left_out_answers())
+        found = np.asarray(self._left_out_answers())
         return found.reshape(len(found), -1)
 
     def _left_out_answers(self) -> Floats:
