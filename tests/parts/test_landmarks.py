@@ -65,7 +65,12 @@ def test_held_out_rows_choose_the_tuning_with_the_least_error(noise, monkeypatch
     Q = np.random.default_rng(5).uniform(-0.8, 0.8, size=(10, 2))
     expected = np.exp(-found.gamma * PLANE.pairwise(Q, Z)) @ a + mean
     np.testing.assert_allclose(found.scores(Q)[:, 0], expected, atol=1e-6)
-    np.testing.assert_allclose(found.noise, best.ridge * 20 / weights.sum())
+    inner = np.exp(-found.gamma * PLANE.pairwise(Z))
+    cross = np.exp(-found.gamma * PLANE.pairwise(Z, np.vstack([X, rows.held_out.X])))
+    joint = inner + cross @ (weights[:, None] * cross.T) / best.ridge
+    ask = np.exp(-found.gamma * PLANE.pairwise(Q, Z))
+    known = ask @ np.linalg.solve(inner, ask.T) - ask @ np.linalg.solve(joint, ask.T)
+    np.testing.assert_allclose(found.variances(Q), 1 + best.ridge - np.diag(known), atol=1e-5)
     np.testing.assert_allclose(found.targets[:, 0] + mean, found.scores(Z)[:, 0], atol=1e-9)
 
 

@@ -17,6 +17,8 @@ from cayleyklein import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import folds
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.parts import landmarks
 from cayleyklein.prediction.state import kernel_state, restore_kernel
 
 X, Y = load_iris(return_X_y=True)
@@ -233,7 +235,7 @@ def test_models_are_pickled_without_their_factors(model):
     model.explain(X[0])  # computes factors of all rows
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert "_root" not in vars(again._sum.parts["columns"])
+    assert "_systems" not in vars(again._sum.parts["columns"])
 
 
 # -- numbers ------------------------------------------------------------------------
@@ -291,18 +293,28 @@ def few_are_many(monkeypatch):
     """Let a few hundred rows take the way of many."""
     monkeypatch.setattr(folds, "FOLDS_UP_TO", 200)
     monkeypatch.setattr(folds, "MOST_HELD_OUT", 100)
+    monkeypatch.setattr(landmarks, "EXACT_ROWS", 150)
+    monkeypatch.setattr(landmarks, "LEAST_LEAF", 60)
+    monkeypatch.setattr(landmarks, "MOST_LEAF", 120)
 
 
 @pytest.mark.usefixtures("few_are_many")
 def test_landmarks_do_about_as_well(monkeypatch):
     A, a = make_classification(1500, 8, n_informative=5, n_redundant=0, random_state=1)
     many = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
-    assert max(len(many._sum.parts[name].rows) for name in ("metric", "columns")) <= 300
+    for name in ("metric", "columns"):
+        machine = many._sum.parts[name]
+        assert len(machine.landmarks) <= 300
+        assert min(view.tree.n_leaves for view in machine.views) >= 5
     monkeypatch.setattr(folds, "FOLDS_UP_TO", 2500)
     exact = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
     assert many.score(A[600:], a[600:]) > exact.score(A[600:], a[600:]) - 0.04
     assert len(many.explain(A[0]).rows) > 10
     assert (many.explain(A[0]).labels == a[many.explain(A[0]).rows]).all()
+    again = CurvedKernelClassifier(geometry="flat", random_state=0)
+    given = GivenRows.read(again, A[:600], a[:600], None)
+    restore_kernel(again, kernel_state(many), given, many.metric_)
+    np.testing.assert_array_equal(again.predict_proba(A), many.predict_proba(A))
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -331,7 +343,7 @@ def test_the_metric_of_many_rows_is_learned_from_a_sample(geometry):
 def test_the_number_of_landmarks_can_be_given():
     A, a = nested(400)
     model = CurvedKernelClassifier("metric", geometry="flat", n_landmarks=40, random_state=0)
-    assert len(model.fit(A, a)._sum.parts["metric"].rows) in (20, 40)
+    assert len(model.fit(A, a)._sum.parts["metric"].landmarks) == 40
 
 
 def test_what_repeats_is_sure():

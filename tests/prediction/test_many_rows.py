@@ -18,6 +18,7 @@ from cayleyklein import (
 )
 from cayleyklein.learning import choice, folds, samples
 from cayleyklein.learning.rows import GivenRows, TrainingRows
+from cayleyklein.parts import landmarks
 from cayleyklein.parts.places import pool_pairs
 
 N = 3000
@@ -44,6 +45,9 @@ def small_samples(monkeypatch):
     monkeypatch.setattr(samples, "FIRST_SAMPLE", 400)
     monkeypatch.setattr(samples, "MOST_WORK", 4 * 800**2)
     monkeypatch.setattr(choice, "LEARN_FROM", 1500)
+    monkeypatch.setattr(landmarks, "EXACT_ROWS", 1000)
+    monkeypatch.setattr(landmarks, "LEAST_LEAF", 300)
+    monkeypatch.setattr(landmarks, "MOST_LEAF", 400)
 
 
 def table(n=N, seed=0):

@@ -15,7 +15,7 @@ Scores of many rows are sums of kernels at landmarks, see `landmarks`.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, TypeVarTuple, cast
 
 import numpy as np
 from scipy import linalg
@@ -25,6 +25,7 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.parts.base import FitRows, FittedPart, Queries, on_blocks
+from cayleyklein.parts.leaves import PIVOTS, LeafTree
 from cayleyklein.parts.places import TargetPlaces
 
 GAMMAS = (0.1, 0.3, 1.0, 3.0)  # γ that are tried, times the median distance between rows
@@ -32,7 +33,10 @@ RIDGES = tuple((10.0 ** np.arange(-3, 1.6, 0.5)).tolist())  # λ that are tried
 GAMMA_PLACES = 300  # even places whose median distance is the unit of 1/γ, and which choose γ
 GRAM_ENTRIES = 2**22  # entries of a block of a Gram matrix
 
+JITTER = 1e-8  # added to the kernel of landmarks, which may be as good as equal
+
 Distance = Callable[..., Any]  # (X, Y or None) → all distances between rows
+Found = TypeVarTuple("Found")
 
 
 @dataclass(frozen=True)
@@ -82,18 +86,69 @@ class Tuning(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Leaves:
+    """Leaves of rows, and the coefficients of the kernels of their rows and of the landmarks.
+
+    In a leaf, f(x) = Σ cⱼ k(x, zⱼ) over the landmarks + Σ αᵢ k(x, xᵢ) over the rows of the leaf.
+    """
+
+    tree: LeafTree
+    order: Ints  # numbers of the fitted places, leaf by leaf
+    starts: Ints  # (n_leaves + 1,): where each leaf begins in the order
+    coefficients: Floats  # α (p, t), in this order
+    shared: Floats  # c (n_leaves, m, t)
+    root: Floats  # (m, m): Cholesky factor of B
+
+    def of_leaf(self, leaf: int) -> tuple[Ints, Floats]:
+        """Return the places of a leaf and their coefficients."""
+        some = slice(self.starts[leaf], self.starts[leaf + 1])
+        return self.order[some], self.coefficients[some]
+
+    @classmethod
+    def single(cls, coefficients: Floats) -> Self:
+        """Return one leaf of all places, without landmarks."""
+        n, width = coefficients.shape
+        none = np.zeros((1, 0, width))
+        return cls(
+            LeafTree.single(),
+            np.arange(n),
+            np.array([0, n]),
+            coefficients,
+            none,
+            np.zeros((0, 0)),
+        )
+
+
+class LeafSystem(NamedTuple):
+    """The factor of Λ of a leaf, and what it makes of the landmarks."""
+
+    rows: Ints
+    root: Floats  # (q, q): Cholesky factor of Λ = K - Q + λW⁻¹
+    cross: Floats  # (q, m): kernel of rows and landmarks
+    half: Floats  # (m, q): H, with Q = HᵀH
+    weighed: Floats  # (q, m): R⁻¹ cross
+    solved: Floats  # (q, m): Λ⁻¹ cross
+
+
+@dataclass(frozen=True)
 class KernelMachine(FittedPart):
-    """A fitted part: f(x) = Σᵢ αᵢ exp(-γ d(x, xᵢ)) + offset, one for each target."""
+    """A fitted part: a sum of kernels, and an offset, for each target.
+
+    Few rows have one leaf and no landmarks: f(x) = Σᵢ αᵢ exp(-γ d(x, xᵢ)) + offset, over all rows.
+    Many rows have landmarks and leaves, see `landmarks`; f is the mean over the `views`, each of
+    them with leaves of its own.
+    """
 
     distance: Distance
     gamma: float  # one over a distance
     tuning: Tuning
-    rows: Floats  # (p, d): the fitted places, or landmarks
+    rows: Floats  # (p, d): the fitted places
     numbers: Ints  # (p,): their numbers among the given rows
-    targets: Floats  # (p, t): of the places without the offset, or f at the landmarks
-    coefficients: Floats  # α (p, t)
+    targets: Floats  # (p, t): of the places without the offset, or f at landmarks without leaves
     offset: Floats  # (t,)
     noise: Floats  # (p,): λ over the weight of each of the rows
+    views: tuple[Leaves, ...]
+    landmarks: Ints  # (m,): their numbers among the fitted places
     log_likelihood: float = np.nan
 
     @property
@@ -107,48 +162,172 @@ class KernelMachine(FittedPart):
 
     def _scores_in_memory(self, X: Floats) -> Floats:
         """Return f (m, t) at rows X in memory."""
-        sums = [gram @ self.coefficients for gram in self._grams(X)]
-        return np.concatenate(sums) + self.offset
+        found = np.zeros((len(X), len(self.offset)))
+        for some, at, leaf, near in self._sorted(X):
+            view = self.views[at]
+            rows, coefficients = view.of_leaf(leaf)
+            values = near @ view.shared[leaf]
+            if len(rows):
+                values += self._gram(X[some], rows) @ coefficients
+            found[some] += values / len(self.views)
+        return found + self.offset
 
     def variances(self, X: Floats) -> Floats:
         """Return the variance (m,) of a new target at each row, in units of σ²."""
-        known = []
-        for gram in self._grams(X):
-            half = linalg.solve_triangular(self._root, gram.T, lower=True, check_finite=False)
-            known.append(np.einsum("pm,pm->m", half, half))
-        return np.asarray(1 + self.tuning.ridge - np.concatenate(known))
+        found = np.zeros(len(X))
+        for some, at, leaf, near in self._sorted(X):
+            system = self._system(at, leaf)
+            left, pulled = self._leaf_part(system, X[some], near)
+            shared = halved(self._landmark_root, near.T)
+            rest = halved(self.views[at].root, pulled)
+            lost = column_squares(left) + column_squares(shared) - column_squares(rest)
+            found[some] += (1 + self.tuning.ridge - lost) / len(self.views)
+        return found
 
-    def influences(self, X: Floats) -> Floats:
-        """Return (m, p), by how much the target of each fitted row moves f at rows X."""
-        found = []
-        for gram in self._grams(X):
-            solution = linalg.cho_solve((self._root, True), gram.T, check_finite=False)
-            found.append(solution.T)
-        return np.concatenate(found)
+    def influences(self, x: Floats) -> tuple[Ints, Floats]:
+        """Return rows (p,), and by how much the target of each moves f at a row x.
+
+        Of many rows those in the leaves of x, which move it most; what a row moves through the
+        landmarks of a view in which it is in another leaf is left out.
+        """
+        rows: list[Ints] = []
+        moved: list[Floats] = []
+        for _, at, leaf, near in self._sorted(x[None]):
+            system = self._system(at, leaf)
+            left, pulled = self._leaf_part(system, x[None], near)
+            known = halved(system.root, left, transposed=True)
+            rest = halved(self.views[at].root, halved(self.views[at].root, pulled), transposed=True)
+            rows.append(system.rows)
+            moved.append((known + system.solved @ rest)[:, 0] / len(self.views))
+        distinct, place = np.unique(np.concatenate(rows), return_inverse=True)
+        found: Floats = np.bincount(place, weights=np.concatenate(moved)).astype(float)
+        return distinct, found
 
     def row_effects(self, x: Floats) -> tuple[Ints, Floats]:
         """Return numbers of fitted rows (p,), and what each adds to the scores (p, t) of a row x.
 
-        A machine is linear in the targets of the fitted rows: what each adds is exact.
+        A machine is linear in the targets of the fitted rows: what each adds is exact, but for
+        rows in other leaves, see `influences`.
         """
-        moved = self.influences(x[None])[0]
-        return self.numbers, moved[:, None] * self.targets
+        rows, moved = self.influences(x)
+        return self.numbers[rows], moved[:, None] * self.targets[rows]
+
+    def _sorted(self, X: Floats) -> Iterator[tuple[Ints, int, int, Floats]]:
+        """Yield rows of X that share a leaf of a view, and their kernel of the landmarks.
+
+        The view and the leaf come as numbers.
+        """
+        largest = max(int(np.diff(view.starts).max()) for view in self.views)
+        step = max(1, GRAM_ENTRIES // max(1, largest, len(self.landmarks)))
+        marks = self.rows[self.landmarks]
+        for start in range(0, len(X), step):
+            block = X[start : start + step]
+            far = np.zeros((len(block), 0))
+            if len(marks):
+                far = self.distance(block, marks)
+            leaves = [view.tree.leaf_of(far[:, :PIVOTS]) for view in self.views]
+            near = gram_of(far, self.gamma)
+            for at, leaf_of in enumerate(leaves):
+                for leaf in np.unique(leaf_of):
+                    some = np.flatnonzero(leaf_of == leaf)
+                    yield start + some, at, int(leaf), near[some]
+
+    def _leaf_part(self, system: LeafSystem, X: Floats, near: Floats) -> tuple[Floats, Floats]:
+        """Return R⁻¹u (q, m'), with Λ = RRᵀ and u the leaf's own kernel, and kₘ - Kₘᵦ Λ⁻¹u.
+
+        `near` are kₘ of rows X; u is their kernel of the rows of the leaf, less Q.
+        """
+        if not len(system.rows):
+            return np.zeros((0, len(X))), near.T
+        own = self._gram(X, system.rows).T
+        own -= system.half.T @ halved(self._landmark_root, near.T)
+        return halved(system.root, own), near.T - system.solved.T @ own
+
+    def _gram(self, X: Floats, rows: Ints) -> Floats:
+        """Return the kernel of rows X and some fitted places."""
+        return gram_of(self.distance(X, self.rows[rows]), self.gamma)
+
+    def _system(self, view: int, leaf: int) -> LeafSystem:
+        """Return the system of a leaf of a view. A few are kept, to be asked again."""
+        key = view, leaf
+        found = self._systems.get(key)
+        if found is None:
+            rows, _ = self.views[view].of_leaf(leaf)
+            marks = self.rows[self.landmarks]
+            found = leaf_system(
+                self.distance, self.gamma, self.rows, rows, self.noise, marks, self._landmark_root
+            )
+            if len(self._systems) > 4:
+                self._systems.clear()
+            self._systems[key] = found
+        return found
 
     @cached_property
-    def _root(self) -> Floats:
-        """Return the Cholesky factor of K + λW⁻¹ of the fitted rows."""
-        system = gram_of(self.distance(self.rows), self.gamma)
-        system[np.diag_indices(len(system))] += self.noise
-        return np.asarray(linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False))
+    def _systems(self) -> dict[tuple[int, int], LeafSystem]:
+        return {}
+
+    @cached_property
+    def _landmark_root(self) -> Floats:
+        """Return the Cholesky factor of the kernel of the landmarks."""
+        return landmark_root(self.distance, self.gamma, self.rows[self.landmarks])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_root"}
+        made = {"_systems", "_landmark_root"}
+        return {name: value for name, value in vars(self).items() if name not in made}
 
-    def _grams(self, X: Floats) -> Iterator[Floats]:
-        """Yield the kernel of blocks of rows X, one at least, and the fitted rows."""
-        step = max(1, GRAM_ENTRIES // len(self.rows))
-        for at in range(0, max(1, len(X)), step):
-            yield gram_of(self.distance(X[at : at + step], self.rows), self.gamma)
+
+def halved(root: Floats, values: Floats, *, transposed: bool = False) -> Floats:
+    """Return R⁻¹ values, or R⁻ᵀ values, for a lower triangular R; none of none."""
+    if not len(root):
+        return np.zeros((0, values.shape[1]))
+    trans = 1 if transposed else 0
+    found = linalg.solve_triangular(root, values, lower=True, trans=trans, check_finite=False)
+    return np.asarray(found)
+
+
+def column_squares(values: Floats) -> Floats:
+    """Return the sum of squares of each column."""
+    return np.asarray(np.einsum("kn,kn->n", values, values))
+
+
+def landmark_root(distance: Distance, gamma: float, landmarks: Floats) -> Floats:
+    """Return the Cholesky factor of the kernel of landmarks, which a metric may not tell apart."""
+    m = len(landmarks)
+    if not m:
+        return np.zeros((0, 0))
+    gram = gram_of(distance(landmarks), gamma)
+    gram[np.diag_indices(m)] += JITTER
+    return np.asarray(linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False))
+
+
+def leaf_system(
+    distance: Distance,
+    gamma: float,
+    X: Floats,
+    rows: Ints,
+    noise: Floats,
+    landmarks: Floats,
+    root: Floats,
+) -> LeafSystem:
+    """Factor the system of some rows of X; `root` is the factor of the kernel of the landmarks."""
+    q, m = len(rows), len(landmarks)
+    if not q:
+        none = np.zeros((0, m))
+        return LeafSystem(rows, np.zeros((0, 0)), none, none.T, none, none)
+    own = X[rows]
+    system = gram_of(distance(own), gamma)
+    half, cross = np.zeros((0, q)), np.zeros((q, 0))
+    if m:
+        cross = gram_of(distance(own, landmarks), gamma)
+        half = halved(root, cross.T)
+        system -= half.T @ half
+    system[np.diag_indices(q)] += noise[rows]
+    factor = linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+    weighed = solved = cross
+    if m:
+        weighed = halved(factor, cross)
+        solved = halved(factor, weighed, transposed=True)
+    return LeafSystem(rows, np.asarray(factor), cross, half, weighed, solved)
 
 
 def gram_of(distances: Floats, gamma: float) -> Floats:
@@ -185,7 +364,8 @@ def fit_machine(
     likelihood = np.nan
     if tuning is None:
         near = (ridge,) if len(some) == n else ridges
-        ridge, coefficients, likelihood = best_ridge(gram, centred, near, ridge)
+        solve = partial(solve_left_out, gram, centred)
+        ridge, (_, coefficients, likelihood) = best_ridge(solve, near, ridge)
     else:
         coefficients = solved(gram, centred, ridge)
     return KernelMachine(
@@ -195,23 +375,27 @@ def fit_machine(
         rows=rows.X,
         numbers=rows.numbers,
         targets=centred.targets,
-        coefficients=coefficients,
         offset=mean,
         noise=ridge / rows.weights,
+        views=(Leaves.single(coefficients),),
+        landmarks=np.zeros(0, dtype=np.intp),
         log_likelihood=likelihood,
     )
 
 
 def best_ridge(
-    gram: Floats, rows: TargetPlaces, ridges: tuple[float, ...], start: float
-) -> tuple[float, Floats, float]:
-    """Return λ, found from a start by steps to less error of rows left out, α, log likelihood."""
+    solve: Callable[[float], tuple[float, *Found]], ridges: tuple[float, ...], start: float
+) -> tuple[float, tuple[float, *Found]]:
+    """Return λ, found from a start by steps to less loss, and what solving for it returns.
+
+    `solve` returns the loss of a λ first.
+    """
     best = ridges.index(start)
-    tried: dict[int, tuple[float, Floats, float]] = {}
+    tried: dict[int, tuple[float, *Found]] = {}
     while todo := {best - 1, best, best + 1} & set(range(len(ridges))) - set(tried):
-        tried |= {at: solve_left_out(gram, rows, ridges[at]) for at in todo}
+        tried |= {at: solve(ridges[at]) for at in todo}
         best = min(tried, key=lambda at: tried[at][0])
-    return ridges[best], *tried[best][1:]
+    return ridges[best], tried[best]
 
 
 def solve_left_out(gram: Floats, rows: TargetPlaces, ridge: float) -> tuple[float, Floats, float]:

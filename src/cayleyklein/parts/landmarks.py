@@ -1,16 +1,25 @@
-"""A kernel machine of many rows, in memory or on a cluster: a sum of kernels at m landmarks.
+"""A kernel machine of many rows: landmarks for the global shape, and exact machines in leaves.
 
-f(x) = Σⱼ aⱼ k(x, zⱼ) minimises Σᵢ wᵢ (yᵢ - f(xᵢ))² + λ‖f‖² over the span of m landmarks zⱼ (the
-Nyström method, as Williams and Seeger 2001): (A + λ K) a = b with K the landmarks' Gram matrix,
-A = Kₙₘᵀ W Kₙₘ and b = Kₙₘᵀ W y. A and b are sums over the rows: blocks of rows, in memory or on a
-cluster, are added up, and memory is m² and one block. The first landmarks are a problem of their
-own, whose A and b are corners of these.
+With K the kernel of m landmarks, and Q = Kₙₘ K⁻¹ Kₘₙ what they say of the kernel of the rows, the
+kernel of two rows is taken to be Q, and in one leaf the exact one (the partially independent
+conditional of Snelson and Ghahramani 2007). With Λ = λW⁻¹ + (exact kernel - Q) of a leaf,
+B = K + Σ Kₘᵦ Λ⁻¹ Kᵦₘ and b = Σ Kₘᵦ Λ⁻¹ yᵦ, summed over the leaves, and a = B⁻¹ b,
 
-The machine is fitted to all rows but some held-out ones, which choose γ, λ and the number of
-landmarks. At the end they are added.
+    α = Λ⁻¹ (yᵦ - Kᵦₘ a),  f(x) = kₘ(x)ᵀ a + (kᵦ(x) - Kᵦₘ K⁻¹ kₘ(x))ᵀ α,
+    yᵢ - f₋ᵢ(xᵢ) = αᵢ / Gᵢᵢ,  Gᵢᵢ = (Λ⁻¹ - Λ⁻¹ Kᵦₘ B⁻¹ Kₘᵦ Λ⁻¹)ᵢᵢ               without row i.
+
+One leaf is the exact machine, whatever the landmarks, and leaves without rows of their own are a
+sum of kernels at landmarks (the Nyström method, Williams and Seeger 2001). Two trees with other
+leaves are averaged, so that the seams between leaves hardly show.
+
+All rows in memory are fitted once. The scores of rows that neither the metric nor the weights of
+columns have seen are those without them, in closed form; they weigh the parts. Of rows on a cluster
+there are landmarks only, whose sums A = KₘₙWKₙₘ and KₘₙWy are added up where the rows are; some are
+held out, choose γ, λ and the number of landmarks, and are added at the end.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -22,18 +31,34 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.learning.rows import GivenRows, distinct_rows, draw_by_class
 from cayleyklein.learning.samples import TIE, gain_of
 from cayleyklein.metrics import Metric
+from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import slices
 from cayleyklein.parts.kernel import (
     GRAM_ENTRIES,
     Distance,
     KernelMachine,
     KernelPart,
+    Leaves,
     Tuning,
+    best_ridge,
+    column_squares,
     fit_machine,
     gram_of,
+    halved,
+    landmark_root,
+    leaf_system,
+    solve_left_out,
     typical_distance,
 )
+from cayleyklein.parts.leaves import PIVOTS, LeafTree, grow_tree
 from cayleyklein.parts.places import TargetPlaces
+
+EXACT_ROWS = 4000  # up to which all rows are one leaf
+LEAF_WORK = 1.6e10  # rows times the squared size of a leaf
+LEAST_LEAF, MOST_LEAF = 500, 1500  # rows of a leaf
+LANDMARK_WORK = 6.4e6  # rows times landmarks
+LEAST_LANDMARKS, MOST_LANDMARKS = 250, 1000
+TRIAL_LEAVES, TRIAL_ROWS = 2, 1000  # leaves, and their size, that choose γ and λ
 
 SHARES = (0.5, 1.0)  # of the landmarks that are tried: fewer, if as good, predict more quickly
 
@@ -193,7 +218,15 @@ def fit_landmarks(
     sums = np.delete(sums[:m], slice(m, len(landmarks)), axis=1)  # of the landmarks that are kept
     sums += row_sums(kernel, X, truth, held_out.weights)
     coefficients = solved_sums(gram, sums, tuning.ridge)
-    noise = np.full(m, tuning.ridge * m / (rest.weights.sum() + held_out.weights.sum()))
+    none = np.zeros(0, dtype=np.intp)
+    view = Leaves(
+        tree=LeafTree.single(PIVOTS),
+        order=none,
+        starts=np.zeros(2, dtype=np.intp),
+        coefficients=np.zeros((0, len(mean))),
+        shared=coefficients[None],
+        root=factored(gram + sums[:, :m] / tuning.ridge),
+    )
     fitted = KernelMachine(
         distance=distance,
         gamma=kernel.gamma,
@@ -201,8 +234,208 @@ def fit_landmarks(
         rows=kernel.landmarks,
         numbers=numbers[:m],
         targets=gram @ coefficients,
-        coefficients=coefficients,
         offset=mean,
-        noise=noise,
+        noise=np.full(m, tuning.ridge),
+        views=(view,),
+        landmarks=np.arange(m),
     )
     return fitted, scores
+
+
+def factored(system: Floats) -> Floats:
+    """Return the Cholesky factor of a system of landmarks; rounding may lose least eigenvalues."""
+    system[np.diag_indices(len(system))] *= 1 + 1e-12
+    return np.asarray(linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False))
+
+
+# -- rows in memory ------------------------------------------------------------------------
+
+
+class AskedPlaces(NamedTuple):
+    """Places to fit a machine to, and those of them whose scores are asked for without them.
+
+    Attributes
+    ----------
+    all : TargetPlaces
+        The places of all rows.
+    asked : ndarray of shape (s,)
+        The place of each held-out row.
+    truth : ndarray of shape (s, t)
+        What machines are fitted to of these rows.
+    counted : bool
+        Whether one row of the place is left out, and not all of them.
+    """
+
+    all: TargetPlaces
+    asked: Ints
+    truth: Floats
+    counted: bool
+
+
+def fit_by_leaves(
+    part: KernelPart,
+    rows: AskedPlaces,
+    sample: TargetPlaces,
+    metric: Metric | None,
+    n_landmarks: int | None,
+    rng: np.random.Generator,
+) -> tuple[KernelMachine, Floats]:
+    """Fit a machine to many rows in memory; return it, and the scores (s, t) of the asked ones.
+
+    The distance, and where to begin with γ and λ, come from a sample, which has none of the asked
+    rows. Some leaves, as exact machines, choose γ and λ.
+    """
+    places, mean = rows.all.centred()
+    distance = part.distance(sample, metric)
+    start = fit_machine(distance, sample, None, part.gammas, part.ridges)
+    unit = start.tuning.gamma / start.gamma
+    n = len(places.X)
+    n_views, size, m = plan(n, n_landmarks)
+    landmarks = rng.permutation(n)[:m]
+    pivots = landmarks if m else rng.permutation(n)[:PIVOTS]
+    to_pivots = distance(places.X, places.X[pivots[:PIVOTS]])
+    trees = [grow_tree(to_pivots, size, rng) for _ in range(n_views)]
+    tuning = start.tuning
+    if len(part.gammas) * len(part.ridges) > 1:
+        trial = trees[0] if size <= TRIAL_ROWS else grow_tree(to_pivots, TRIAL_ROWS, rng)
+        tuning = tuned_in_leaves(part, places, distance, unit, tuning, trial.leaf_of(to_pivots))
+    noise = tuning.ridge / places.weights
+    kernel = LandmarkKernel(distance, tuning.gamma / unit, places.X[landmarks])
+    views: list[Leaves] = []
+    said = np.zeros_like(rows.truth)
+    for tree in trees:
+        view, alpha, inverse = fit_view(
+            kernel, places, noise, tree, tree.leaf_of(to_pivots), rows.asked
+        )
+        views.append(view)
+        said += left_out_scores(rows, places, tuning.ridge, alpha, inverse) / n_views
+    fitted = KernelMachine(
+        distance=distance,
+        gamma=kernel.gamma,
+        tuning=tuning,
+        rows=places.X,
+        numbers=places.numbers,
+        targets=places.targets,
+        offset=mean,
+        noise=noise,
+        views=tuple(views),
+        landmarks=landmarks,
+    )
+    return fitted, said + mean
+
+
+def plan(n: int, n_landmarks: int | None) -> tuple[int, int, int]:
+    """Return the numbers of views, of rows of a leaf, and of landmarks for n rows.
+
+    One leaf of all rows is exact, and needs no landmarks.
+    """
+    if n <= EXACT_ROWS and n_landmarks is None:
+        return 1, n, 0
+    size = int(np.clip(np.sqrt(LEAF_WORK / n), LEAST_LEAF, MOST_LEAF))
+    m = int(np.clip(LANDMARK_WORK / n, LEAST_LANDMARKS, MOST_LANDMARKS))
+    if n_landmarks is not None:
+        m = n_landmarks
+    return 2, size, min(max(m, PIVOTS), n // 2)
+
+
+def tuned_in_leaves(
+    part: KernelPart,
+    places: TargetPlaces,
+    distance: Distance,
+    unit: float,
+    start: Tuning,
+    leaf_of: Ints,
+) -> Tuning:
+    """Return γ, of the start or a narrower one, and λ that predict left-out rows of some leaves.
+
+    In a leaf rows are as near to each other as in the whole table, and not as in a sample.
+    """
+    n_leaves = int(leaf_of.max()) + 1
+    some = [np.flatnonzero(leaf_of == leaf) for leaf in even_rows(n_leaves, TRIAL_LEAVES)]
+    few = [places.take(rows) for rows in some if len(rows) > 1]
+    among = [distance(each.X) for each in few]
+    best: dict[Tuning, float] = {}
+    for gamma in sorted({start.gamma, 3 * start.gamma} if len(part.gammas) > 1 else {start.gamma}):
+        grams = [np.exp(-gamma / unit * each) for each in among]
+
+        def loss(ridge: float, grams: list[Floats] = grams) -> tuple[float]:
+            each = (
+                solve_left_out(gram, own, ridge)[0] for gram, own in zip(grams, few, strict=True)
+            )
+            return (sum(each),)
+
+        ridge, (left_out,) = best_ridge(loss, part.ridges, start.ridge)
+        best[Tuning(gamma, ridge)] = left_out
+    return min(best, key=lambda tuning: best[tuning])
+
+
+def fit_view(
+    kernel: LandmarkKernel,
+    places: TargetPlaces,
+    noise: Floats,
+    tree: LeafTree,
+    leaf_of: Ints,
+    asked: Ints,
+) -> tuple[Leaves, Floats, Floats]:
+    """Fit the leaves of a tree; return them, α of all places (n, t), and Gᵢᵢ (n,) of those asked.
+
+    Gᵢᵢ of other places is 1.
+    """
+    n, width = places.targets.shape
+    m = len(kernel.landmarks)
+    order = np.argsort(leaf_of, kind="stable")
+    starts = np.searchsorted(leaf_of[order], np.arange(tree.n_leaves + 1))
+    root = landmark_root(kernel.distance, kernel.gamma, kernel.landmarks)
+    system, sums = root @ root.T, np.zeros((m, width))
+    solved: list[Floats] = []
+    inverse = np.ones(n)
+    wanted = np.zeros(n, dtype=bool)
+    wanted[asked] = True
+    leaves = [order[start:end] for start, end in pairwise(starts.tolist())]
+    alpha = np.zeros((n, width))
+    for rows in leaves:
+        leaf = leaf_system(
+            kernel.distance, kernel.gamma, places.X, rows, noise, kernel.landmarks, root
+        )
+        alone = linalg.cho_solve((leaf.root, True), places.targets[rows], check_finite=False)
+        alpha[rows] = alone
+        inverse[rows[wanted[rows]]] = inverse_diagonal(leaf.root, np.flatnonzero(wanted[rows]))
+        system += leaf.weighed.T @ leaf.weighed
+        sums += leaf.cross.T @ alone
+        solved.append(leaf.solved)
+    joint = factored(system) if m else system
+    a = halved(joint, halved(joint, sums), transposed=True) if m else sums
+    shared = np.zeros((len(leaves), m, width))
+    for at, (rows, each) in enumerate(zip(leaves, solved, strict=True)):
+        alpha[rows] -= each @ a
+        if m:
+            own = rows[wanted[rows]]
+            inverse[own] -= column_squares(halved(joint, each[wanted[rows]].T))
+            cross = kernel.gram(places.X[rows]).T @ alpha[rows]
+            shared[at] = a - linalg.cho_solve((root, True), cross, check_finite=False)
+    return Leaves(tree, order, starts, alpha[order], shared, joint), alpha, inverse
+
+
+def inverse_diagonal(root: Floats, some: Ints) -> Floats:
+    """Return (RRᵀ)⁻¹ᵢᵢ of some i, for a lower triangular R."""
+    columns = np.zeros((len(root), len(some)))
+    columns[some, np.arange(len(some))] = 1.0
+    return column_squares(halved(root, columns))
+
+
+def left_out_scores(
+    rows: AskedPlaces, places: TargetPlaces, ridge: float, alpha: Floats, inverse: Floats
+) -> Floats:
+    """Return the scores (s, t) of held-out rows by a fit without each, but for the mean.
+
+    Without its place, or where rows are counted without one of the rows there, see
+    :meth:`TargetPlaces.left_out_loss`.
+    """
+    at = rows.asked
+    if not rows.counted:
+        return np.asarray(places.targets[at] - alpha[at] / inverse[at, None])
+    weights, counts = places.weights[at], places.counts[at]
+    centred = rows.truth - (rows.all.targets - places.targets)[at]
+    fitted = places.targets[at] - (ridge / weights)[:, None] * alpha[at]
+    rest = 1 - 1 / counts + ridge * inverse[at] / (counts * weights)
+    return np.asarray(centred - (centred - fitted) / rest[:, None])

@@ -355,9 +355,10 @@ default="auto"
         Number of neighbours that vote. "auto" is the number with the least log loss on held-out
         rows.
     n_landmarks : int or "auto", default="auto"
-        Number of rows at which kernels are evaluated. "auto" takes all up to 2,500 distinct rows,
-        and above that 500 to 2,000, fewer for more rows, so that fitting a machine takes some
-        seconds.
+        Number of rows that give a machine of many rows its global shape, at least 32. "auto" takes
+        none up to 4,000 distinct rows, for which machines are exact, and above that 250 to 1,000,
+        fewer for more rows; beside them each leaf of rows has an exact machine. Rows on a cluster
+        have no leaves, and 500 to 2,000 landmarks.
     class_weight : dict, "balanced" or None, default=None
         Factor of the rows' weights for each class. "balanced" gives all classes the same total
         weight.
@@ -408,7 +409,9 @@ default="auto"
     one row out, which has a closed form. The weights of the parts are those with the largest
     likelihood on three folds, whose metric, column weights and machines are learned without the
     held-out rows; as few rows say little, weights are shrunk towards 1.5 for machines and 0 for
-    votes, with the force of one row. Beyond 2,500 rows, one part of at most 2,000 rows is held out.
+    votes, with the force of one row. Beyond 2,500 rows, one part of at most 2,000 rows is held
+    out: the metric and the weights of columns are learned without it, and machines predict each of
+    its rows without the row, in closed form.
 
     Probabilities are (n softmax + class shares) / (n + 1) with n rows, never 0 or 1. Equal rows are
     one place with the mean of their class indicators, and are held out together: a table given

@@ -13,7 +13,8 @@ from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance
 from cayleyklein.parts.estimator import FittedEstimator
-from cayleyklein.parts.kernel import Distance, KernelMachine, Tuning, metric_distance
+from cayleyklein.parts.kernel import Distance, KernelMachine, Leaves, Tuning, metric_distance
+from cayleyklein.parts.leaves import PIVOTS, LeafTree, is_tree
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.rules import FittedRules
 from cayleyklein.parts.trees import Trees, check_trees
@@ -23,7 +24,8 @@ from cayleyklein.prediction.kernel_estimator import KernelEstimator, with_modell
 from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 from cayleyklein.prediction.sums import Sum, SumFit
 
-ARRAYS = ("numbers", "targets", "coefficients", "offset", "noise")
+ARRAYS = ("numbers", "targets", "offset", "noise", "landmarks")
+LEAF_ARRAYS = ("order", "starts", "coefficients", "shared", "root")
 ERRORS = ("_errors", "_error_shares", "_judged")
 
 
@@ -154,6 +156,7 @@ def machine_state(machine: KernelMachine) -> dict[str, Any]:
     ranks = distance.ranks if isinstance(distance, RankDistance) else None
     columns = distance.columns if isinstance(distance, RankDistance) else distance
     state: dict[str, Any] = {name: np.array(getattr(machine, name)) for name in ARRAYS}
+    state["views"] = [leaves_state(view) for view in machine.views]
     state["column_weights"] = getattr(columns, "weights", None)
     state["ranks"] = rank_state(ranks)
     state["scalars"] = np.array([machine.gamma, *machine.tuning, machine.log_likelihood])
@@ -170,14 +173,52 @@ def restored_machine(state: dict[str, Any], X: Floats, metric: Metric | None) ->
         ranks = restored_ranks(state["ranks"])
         distance = columns if ranks is None else RankDistance(ranks, columns)
     gamma, relative, ridge, likelihood = state["scalars"].tolist()
+    n_places, n_landmarks = len(state["numbers"]), len(state["landmarks"])
+    if not is_within(state["landmarks"], n_places) or not state["views"]:
+        raise InvalidInputError("the landmarks of its machines are not known")
+    views = tuple(restored_leaves(each, n_places, n_landmarks) for each in state["views"])
     return KernelMachine(
         distance=distance,
         gamma=gamma,
         tuning=Tuning(relative, ridge),
         rows=X[state["numbers"]],
         log_likelihood=likelihood,
+        views=views,
         **{name: state[name] for name in ARRAYS},
     )
+
+
+def leaves_state(view: Leaves) -> dict[str, Any]:
+    """Return leaves as arrays."""
+    state: dict[str, Any] = {name: np.array(getattr(view, name)) for name in LEAF_ARRAYS}
+    state["tree"] = dict(vars(view.tree))
+    return state
+
+
+def restored_leaves(state: dict[str, Any], n_places: int, n_landmarks: int) -> Leaves:
+    """Return leaves from their arrays, if every row can find its leaf, and each leaf its rows."""
+    tree = LeafTree(**state["tree"])
+    starts = state["starts"]
+    n_pivots = min(PIVOTS, n_landmarks)
+    known = (
+        is_tree(tree)
+        and (tree.n_leaves == 1 or tree.directions.shape[1] == n_pivots)
+        and len(starts) == len(state["shared"]) + 1 == tree.n_leaves + 1
+        and starts[0] == 0
+        and starts[-1] == len(state["order"]) == len(state["coefficients"])
+        and (np.diff(starts) >= 0).all()
+        and is_within(state["order"], n_places)
+        and state["shared"].shape[1] == n_landmarks
+        and state["root"].shape == (n_landmarks, n_landmarks)
+    )
+    if not known:
+        raise InvalidInputError("the leaves of its machines are not known")
+    return Leaves(tree=tree, **{name: state[name] for name in LEAF_ARRAYS})
+
+
+def is_within(numbers: Any, n: int) -> bool:
+    """Say whether numbers are whole ones from 0 to n - 1."""
+    return numbers.dtype.kind == "i" and bool(((numbers >= 0) & (numbers < n)).all())
 
 
 def rank_state(ranks: NormalScores | None) -> list[list[Floats]] | None:

@@ -31,8 +31,13 @@ from cayleyklein.parts.base import (
 )
 from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
 from cayleyklein.parts.kernel import KernelMachine, KernelPart
-from cayleyklein.parts.landmarks import ManyRows, fit_by_landmarks
-from cayleyklein.parts.places import count_rows, places_and_pairs, pool_pairs, pool_rows
+from cayleyklein.parts.landmarks import (
+    AskedPlaces,
+    ManyRows,
+    fit_by_landmarks,
+    fit_by_leaves,
+)
+from cayleyklein.parts.places import Places, count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
 
 # Distinct rows beyond which metrics of folds are learned in one pass. On 14 mixed tables of 1,500
@@ -438,12 +443,24 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     sample = pool.draw(EXACT_PLACES, 1, rng)
     places = pool_rows(sample, answer.targets(sample.target), False)
     rows = ManyRows(rest, held_out, pool, places, answer.targets)
+    asked = None
+    if not isinstance(given.X, RowBlocks):
+        at = Places.pooled(cast(Floats, pairs.X), pairs.weights, ordered=True).of_rows
+        held = np.flatnonzero(pairs.weights > rest.weights)
+        every = pool_rows(pairs, answer.targets(pairs.target), counted)
+        asked = AskedPlaces(every, at[held], answer.targets(held_out.target), counted)
     X = cast(Floats, held_out.X)
     said: dict[str, dict[Any, Floats]] = {}
     machines: dict[str, FittedPart] = {}
     for part in parts:
         if isinstance(part, KernelPart):
-            fitted, scores = fit_by_landmarks(part, rows, obtained.metric, request.n_landmarks, rng)
+            if asked is None:
+                found = fit_by_landmarks(part, rows, obtained.metric, request.n_landmarks, rng)
+            else:
+                found = fit_by_leaves(
+                    part, asked, places, obtained.metric, request.n_landmarks, rng
+                )
+            fitted, scores = found
             machines[part.name] = replace(fitted, numbers=first[fitted.numbers])
             said[part.name] = {fitted.settings: scores}
         else:
@@ -451,7 +468,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
             said[part.name] = trial.trials(held_out.table if trial.takes_tables else X)
     spreads = spreads_to_judge(answer, machines, X)
     n_rows = held_out.weights.sum() if counted else len(distinct_rows(X)[0])
-    found = judged(answer, said, held_out.target, held_out.weights, float(n_rows), spreads)
+    judgement = judged(answer, said, held_out.target, held_out.weights, float(n_rows), spreads)
     whole = FitRows(given, answer)
 
     def fit_with(part: Part, chosen: Any) -> FittedPart:
@@ -462,7 +479,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
             return part.fit(FitRows(pool, answer) if on_cluster else whole, None, chosen)
         return part.fit(whole, obtained.metric).with_settings(chosen)
 
-    return weighed(parts, fit_with, obtained, found, ranks)
+    return weighed(parts, fit_with, obtained, judgement, ranks)
 
 
 def ranks_win_on(request: SumRequest, sample: GivenRows) -> bool:
