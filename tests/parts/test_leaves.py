@@ -11,7 +11,7 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.parts import landmarks, leaves
 from cayleyklein.parts.kernel import KernelPart, Tuning, fit_machine, metric_distance
 from cayleyklein.parts.landmarks import AskedPlaces
-from cayleyklein.parts.leaves import LeafTree, grow_tree, is_tree
+from cayleyklein.parts.leaves import LeafTree, split_into_leaves, is_tree
 from cayleyklein.parts.places import pool_rows
 
 PLANE = CurvedMetric.euclidean(2, curvature=-0.5)
@@ -72,21 +72,21 @@ def dense(machine, view, X, Y=None):
 def test_a_tree_sends_each_row_to_one_leaf_of_at_most_the_size(size):
     X, _, _ = table(200)
     far = PLANE.pairwise(X, X[:8])
-    tree = grow_tree(far, size, np.random.default_rng(0))
+    tree = split_into_leaves(far, size, np.random.default_rng(0))
     assert is_tree(tree)
     counts = np.bincount(tree.leaf_of(far), minlength=tree.n_leaves)
     assert counts.sum() == 200
     assert counts.max() <= size * 1.1
     assert counts.min() >= min(size, 200) // 3
     order = np.random.default_rng(1).permutation(200)
-    moved = grow_tree(far[order], size, np.random.default_rng(0))
+    moved = split_into_leaves(far[order], size, np.random.default_rng(0))
     np.testing.assert_array_equal(moved.leaf_of(far), tree.leaf_of(far))
 
 
 def test_leaves_are_cells_of_near_rows():
     X, _, _ = table(400)
     far = PLANE.pairwise(X, X[:8])
-    leaf = grow_tree(far, 50, np.random.default_rng(0)).leaf_of(far)
+    leaf = split_into_leaves(far, 50, np.random.default_rng(0)).leaf_of(far)
     D = PLANE.pairwise(X)
     inside = np.mean([D[np.ix_(leaf == b, leaf == b)].mean() for b in np.unique(leaf)])
     assert inside < 0.6 * D.mean()
@@ -94,10 +94,10 @@ def test_leaves_are_cells_of_near_rows():
 
 def test_equal_rows_stay_together():
     far = np.repeat(np.random.default_rng(0).normal(size=(3, 4)), [90, 5, 5], axis=0)
-    leaf = grow_tree(far, 10, np.random.default_rng(0)).leaf_of(far)
+    leaf = split_into_leaves(far, 10, np.random.default_rng(0)).leaf_of(far)
     assert len(set(leaf[:90])) == len(set(leaf[90:95])) == 1
     assert len(set(leaf)) > 1
-    assert grow_tree(far[:90], 10, np.random.default_rng(0)).n_leaves == 1
+    assert split_into_leaves(far[:90], 10, np.random.default_rng(0)).n_leaves == 1
 
 
 @pytest.mark.parametrize("children", [[[0, -1]], [[-1, -1]], [[-1, -3]], [[1, -1], [-2, 5]]])

@@ -36,7 +36,7 @@ GRAM_ENTRIES = 2**22  # entries of a block of a Gram matrix
 JITTER = 1e-8  # added to the kernel of landmarks, which may be as good as equal
 
 Distance = Callable[..., Any]  # (X, Y or None) → all distances between rows
-Found = TypeVarTuple("Found")
+Solution = TypeVarTuple("Solution")
 
 
 @dataclass(frozen=True)
@@ -384,14 +384,14 @@ def fit_machine(
 
 
 def best_ridge(
-    solve: Callable[[float], tuple[float, *Found]], ridges: tuple[float, ...], start: float
-) -> tuple[float, tuple[float, *Found]]:
+    solve: Callable[[float], tuple[float, *Solution]], ridges: tuple[float, ...], start: float
+) -> tuple[float, tuple[float, *Solution]]:
     """Return λ, found from a start by steps to less loss, and what solving for it returns.
 
     `solve` returns the loss of a λ first.
     """
     best = ridges.index(start)
-    tried: dict[int, tuple[float, *Found]] = {}
+    tried: dict[int, tuple[float, *Solution]] = {}
     while todo := {best - 1, best, best + 1} & set(range(len(ridges))) - set(tried):
         tried |= {at: solve(ridges[at]) for at in todo}
         best = min(tried, key=lambda at: tried[at][0])

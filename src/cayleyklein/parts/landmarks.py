@@ -50,7 +50,7 @@ from cayleyklein.parts.kernel import (
     solve_left_out,
     typical_distance,
 )
-from cayleyklein.parts.leaves import PIVOTS, LeafTree, grow_tree
+from cayleyklein.parts.leaves import PIVOTS, LeafTree, split_into_leaves
 from cayleyklein.parts.places import TargetPlaces
 
 EXACT_ROWS = 4000  # up to which all rows are one leaf
@@ -294,10 +294,10 @@ def fit_by_leaves(
     landmarks = rng.permutation(n)[:m]
     pivots = landmarks if m else rng.permutation(n)[:PIVOTS]
     to_pivots = distance(places.X, places.X[pivots[:PIVOTS]])
-    trees = [grow_tree(to_pivots, size, rng) for _ in range(n_views)]
+    trees = [split_into_leaves(to_pivots, size, rng) for _ in range(n_views)]
     tuning = start.tuning
     if len(part.gammas) * len(part.ridges) > 1:
-        trial = trees[0] if size <= TRIAL_ROWS else grow_tree(to_pivots, TRIAL_ROWS, rng)
+        trial = trees[0] if size <= TRIAL_ROWS else split_into_leaves(to_pivots, TRIAL_ROWS, rng)
         tuning = tuned_in_leaves(part, places, distance, unit, tuning, trial.leaf_of(to_pivots))
     noise = tuning.ridge / places.weights
     kernel = LandmarkKernel(distance, tuning.gamma / unit, places.X[landmarks])

@@ -51,7 +51,7 @@ class LeafTree:
         return -1 - at
 
 
-def grow_tree(to_pivots: Floats, size: int, rng: np.random.Generator) -> LeafTree:
+def split_into_leaves(to_pivots: Floats, size: int, rng: np.random.Generator) -> LeafTree:
     """Split rows into leaves of at most `size` rows; rows that nothing tells apart stay together.
 
     The direction of a split is Σg of a random g, Σ being the covariance of the distances: mostly
