@@ -11,7 +11,7 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.parts import landmarks, leaves
 from cayleyklein.parts.kernel import KernelPart, Tuning, fit_machine, metric_distance
 from cayleyklein.parts.landmarks import AskedPlaces
-from cayleyklein.parts.leaves import LeafTree, split_into_leaves, is_tree
+from cayleyklein.parts.leaves import LeafTree, is_tree, split_into_leaves
 from cayleyklein.parts.places import pool_rows
 
 PLANE = CurvedMetric.euclidean(2, curvature=-0.5)
