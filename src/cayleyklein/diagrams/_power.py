@@ -221,13 +221,23 @@ def _from_middle(key: Ints, values: Floats) -> Floats:
 
 
 def order_k(
-    A: Floats, b: Floats, walls: tuple[Floats, Floats], order: int, original: Ints
+    A: Floats,
+    b: Floats,
+    walls: tuple[Floats, Floats],
+    order: int,
+    original: Ints,
+    weighted: bool = False,
 ) -> tuple[Ints, Floats, Floats, PowerDiagram]:
-    """Return the candidate sets (m, k), their mean planes, and the diagram of these."""
+    """Return the candidate sets (m, k), their mean planes, and the diagram of these.
+
+    In a weighted diagram some generators have no cell of order 1, and no way leads to their sites:
+    each of them is a candidate with every set.
+    """
     # original (n,) is the first row that each row is a copy of, itself in general
     n, d = A.shape
     sets = np.flatnonzero(original == np.arange(n))[:, None]
     # In the plane there are at most (2k - 1) n - k² + 1 cells of order k (Lee 1982).
+    hidden: Ints | None = None
     most = (2 * order - 1) * n - order * order + 1 if order > 1 else 0
     while True:
         cells = max(most, len(sets))
@@ -238,10 +248,12 @@ def order_k(
         diagram = PowerDiagram(means, heights, *walls)
         if sets.shape[1] == order:
             return sets, means, heights, diagram
-        sets = _with_one_more(diagram, sets, original)
+        if hidden is None:
+            hidden = sets[~diagram.used, 0] if weighted else np.empty(0, dtype=np.intp)
+        sets = _with_one_more(diagram, sets, original, hidden)
 
 
-def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
+def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints, hidden: Ints) -> Ints:
     sides = sets[diagram.ridges[0].T]
     lone, proper = exchanges(sides, original)
     alone = sets[(original[sets] == original[sets[:, :1]]).all(axis=1)]
@@ -252,6 +264,14 @@ def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
         same = np.append(original, -1)[more] == original[alone[:, -1]]
         grown.append(np.column_stack([sides[1], lone[:, 0]])[proper])
         grown.append(np.column_stack([alone, more])[same])
+    if len(hidden):
+        what = f"{len(hidden):,} generators without a cell, beside {len(sets):,} sets"
+        check_memory(16.0 * len(hidden) * sets.size, what, "Take a lower order or fewer points.")
+        used = sets[diagram.used]
+        beside = np.repeat(used, len(hidden), axis=0)
+        added = np.tile(hidden, len(used))
+        new = (beside != added[:, None]).all(axis=1)
+        grown.append(np.column_stack([beside, added])[new])
     found = np.sort(np.vstack(grown), axis=1)
     n = len(original)
     k = found.shape[1]

@@ -48,6 +48,11 @@ class CayleyKleinVoronoi(NotebookCard):
     order : int, default=1
         Order k < n of the diagram: the k nearest points of a place in a cell are the k generators
         of the cell.
+    weights : array-like of shape (n,), optional
+        Weight of each point, in squared length: a power diagram, in which points are balls of
+        radius √w, and two that meet are bisected by the hyperplane through their intersection. The
+        nearest one has the largest cos_K(d)/cos_K(√w) (K ≥ 0; the smallest for K < 0), which for
+        K = 0 is the least d² - w. A weight may be negative; a point of low weight may have no cell.
     labels : array-like of shape (n,), optional
         Class of each point.
     window : array-like of shape (2, d), optional
@@ -86,6 +91,7 @@ class CayleyKleinVoronoi(NotebookCard):
         metric: Any,
         *,
         order: int = 1,
+        weights: ArrayLike | None = None,
         labels: ArrayLike | None = None,
         window: ArrayLike | None = None,
     ) -> None:
@@ -100,10 +106,14 @@ class CayleyKleinVoronoi(NotebookCard):
         self.order = checks.as_count(order, "order")
         if 1 < self.order >= n:
             raise InvalidInputError(f"Got order={order} for {n} points; it must be smaller.")
-        self._original = domains.first_equal(self.points)
-        self._chart, A, b = domains.local_planes(self.points, metric)
+        #: Weights of the points, shape (n,), or None.
+        self.weights = domains.check_weights(weights, n, metric.curvature)
+        known = self.weights is not None
+        same = np.column_stack([self.points, self.weights]) if known else self.points
+        self._original = domains.first_equal(same)
+        self._chart, A, b = domains.local_planes(self.points, metric, self.weights)
         self._walls = domains.far_walls(self._chart, self._chart.to_local(self.points))
-        found = _power.order_k(A, b, self._walls, self.order, self._original)
+        found = _power.order_k(A, b, self._walls, self.order, self._original, known)
         self._sets, self._A, self._b, self._power = found
         self.window = domains.window_corners(window, self.points, metric.curvature)
         self.labels: AnyArray | None = None
@@ -117,7 +127,8 @@ class CayleyKleinVoronoi(NotebookCard):
             o, rho = self._chart.disc
             self._disc_corners = np.asarray(o + rho * self._power.corners)
             inside = domains.in_ball(self._disc_corners)
-        if self.order > 1:  # a single generator always has a cell; a set of them may have none
+        # a generator without weight always has a cell; others, and sets of them, may have none
+        if self.order > 1 or known:
             used = used & (self._power.cells.sizes > metric.dimension)
             if metric.curvature < 0:
                 used &= domains.meets_ball(self._disc_corners, self._power.cells, used)
@@ -127,9 +138,9 @@ class CayleyKleinVoronoi(NotebookCard):
         #: Pairs (duplicate, first row with the same point), of shape (m, 2).
         self.duplicates = np.stack([again, self._original[again]], axis=1)
         self.cell_generators = self._sets[self._cells]  #: Those of each cell, (n_cells, order).
-        shown = np.append(self.cell_generators, again)
-        #: Points without a cell, because rounding merged them with a neighbour.
-        self.hidden = np.setdiff1d(np.arange(n), shown)
+        shown = np.isin(np.arange(n), self.cell_generators)
+        #: Points without a cell: of low weight, or merged with a neighbour by rounding.
+        self.hidden = np.flatnonzero(~shown & ~shown[self._original])
         #: Vertices in the domain, of shape (n_vertices, d).
         self.vertices = self._chart.to_points(self._power.corners[vertices])
 
@@ -162,7 +173,7 @@ class CayleyKleinVoronoi(NotebookCard):
     @cached_property
     def point_region(self) -> Ints:
         """Cell that contains each point."""
-        if self.order > 1:
+        if self.order > 1 or self.weights is not None:
             return self.locate(self.points)
         own = np.full(len(self.points), -1)
         own[self._sets[:, 0]] = self._cell_number
@@ -329,6 +340,81 @@ class CayleyKleinVoronoi(NotebookCard):
         # a cell of fewer than three corners is flat to rounding, which also exchanges close corners
         cells = [shapely.Polygon(ring if len(ring) > 2 else None) for ring in outlines]
         return [cell if cell.is_valid else cell.convex_hull for cell in cells]
+
+    def clip(self, polygon: Any, tolerance: float | None = None) -> list[Any]:
+        """Return the parts of plane cells within a polygon, as shapely geometries.
+
+        Parameters
+        ----------
+        polygon : shapely.Polygon or shapely.MultiPolygon
+            Region to cut the cells to, in place of the window of a flat or elliptic diagram.
+        tolerance : float, optional
+            As in :meth:`cells`.
+
+        Examples
+        --------
+        >>> import shapely
+        >>> from cayleyklein import CurvedMetric
+        >>> triangle = shapely.Polygon([(0, 0), (4, 0), (0, 4)])
+        >>> diagram = CayleyKleinVoronoi([[1, 1], [2, 1]], CurvedMetric.euclidean(2))
+        >>> [cell.area for cell in diagram.clip(triangle)]
+        [4.875, 3.125]
+        """
+        shapely = checks.require("shapely", "plot")
+        kind = type(polygon).__name__
+        right = isinstance(polygon, shapely.Polygon | shapely.MultiPolygon)
+        checks.expect(right, "polygon", kind, "a shapely.Polygon or shapely.MultiPolygon")
+        valid = polygon.is_valid and polygon.area > 0
+        checks.expect(
+            valid, "polygon", shapely.is_valid_reason(polygon), "a valid one with an area"
+        )
+        diagram = self
+        if self.metric.curvature >= 0:
+            low, high = np.array(polygon.bounds).reshape(2, 2)
+            diagram = CayleyKleinVoronoi(
+                self.points,
+                self.metric,
+                order=self.order,
+                weights=self.weights,
+                window=[low, high],
+            )
+        return list(shapely.intersection(diagram.cells(tolerance), polygon))
+
+    def to_geojson(self, polygon: Any = None, tolerance: float | None = None) -> dict[str, Any]:
+        """Return plane cells as a GeoJSON FeatureCollection, without those that are empty.
+
+        The properties of a cell are its number, the rows of its generators and its label.
+
+        Parameters
+        ----------
+        polygon : shapely.Polygon or shapely.MultiPolygon, optional
+            Region to cut the cells to, as by :meth:`clip`; the domain or the window by default.
+        tolerance : float, optional
+            As in :meth:`cells`.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> diagram = CayleyKleinVoronoi(
+        ...     [[1, 1], [2, 1]], CurvedMetric.euclidean(2), labels=["a", "b"]
+        ... )
+        >>> found = diagram.to_geojson()["features"][1]
+        >>> found["geometry"]["type"], found["properties"]
+        ('Polygon', {'cell': 1, 'generators': [1], 'label': 'b'})
+        """
+        shapely = checks.require("shapely", "plot")
+        cells = self.cells(tolerance) if polygon is None else self.clip(polygon, tolerance)
+        labels = None if self.labels is None else self.cell_labels.tolist()
+        features = []
+        for i, cell in enumerate(cells):
+            if cell.is_empty:
+                continue
+            properties = {"cell": i, "generators": self.cell_generators[i].tolist()}
+            if labels is not None:
+                properties["label"] = labels[i]
+            geometry = shapely.geometry.mapping(cell)
+            features.append({"type": "Feature", "geometry": geometry, "properties": properties})
+        return {"type": "FeatureCollection", "features": features}
 
     def ridge_segments(self) -> tuple[Ints, Floats]:
         """Return the ridges of a plane diagram within the domain, or the window.

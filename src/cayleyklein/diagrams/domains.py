@@ -115,7 +115,14 @@ class LocalChart(NamedTuple):
         return k * self.metric.coordinates(self.pivot), k * self.spread
 
 
-def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floats, Floats]:
+def local_planes(
+    points: Floats, metric: CurvedMetric, weights: Floats | None = None
+) -> tuple[LocalChart, Floats, Floats]:
+    """Return a chart w, and the planes f = Aw + b of points, the highest of which is the nearest.
+
+    They are cos_K(d)/(K c) times σ, less what all have in common, for weights w and
+    c = cos_K(√w); so (1/c - 1)/K of S(x, p)/σ_p is added where there are weights.
+    """
     metric.inverse_factor  # noqa: B018 - raises for a factor without inverse
     space.place_inside(metric, points, "points")
     with np.errstate(over="ignore", invalid="ignore"):  # nan is inf - inf or 0 * inf
@@ -133,7 +140,37 @@ def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floa
     half = distances.distance_between(points, pivots, metric, "raise") / 2
     offsets = -2 * sigma * lifts.sine(half, K) ** 2
     height = _positive_median(-offsets, default=1.0)
+    if weights is not None:
+        z, s = space.place_inside(metric, points, "points")
+        lift = added_heights(weights, K) / np.sqrt(s)
+        spatial = spatial + K * lift[:, None] * z
+        offsets = offsets + lift * (1 + K * z @ metric.coordinates(pivot))
     return LocalChart(metric, pivot, spread), spatial * (spread / height), offsets / height
+
+
+def added_heights(weights: Floats, K: float) -> Floats:
+    """Return (1/c - 1)/K of weights w, c = cos_K(√w), which is cosh or cos where K or w < 0."""
+    if K == 0:
+        return weights / 2
+    half = np.sqrt(np.abs(K * weights)) / 2
+    turned = K * weights > 0
+    sine = np.where(turned, np.sin(half), np.sinh(half))
+    missing = 2 * np.where(turned, 1, -1) * sine * sine  # 1 - c
+    return np.asarray(missing / (K * (1 - missing)))
+
+
+def check_weights(weights: ArrayLike | None, n: int, K: float) -> Floats | None:
+    """Return weights (n,) of points, in squared length, or None."""
+    if weights is None:
+        return None
+    found = as_finite_array(weights, "weights")
+    each = f"one for each of the {n} points"
+    expect(found.shape == (n,), "weights of shape", found.shape, each)
+    refuse_extent(float(np.abs(found).max()), "weights reach")
+    most = (math.pi / 2) ** 2
+    said = "weights times K must be below (π/2)², a quarter of a great circle, but are not"
+    space.refuse_at(K * found >= most, said, "; make them smaller.")
+    return found
 
 
 def _positive_median(values: Floats, default: float) -> float:
