@@ -35,7 +35,7 @@ def test_cells_hold_the_nearest_generators(K, d, order):
     factor = np.eye(d) + 0.1 * np.arange(d * d).reshape(d, d) / d**2
     metric = CurvedMetric(factor=factor, center=np.full(d, 0.05), curvature=K)
     diagram = CayleyKleinVoronoi(points, metric, weights=weights, order=order)
-    X = np.random.default_rng(1).uniform(-0.45, 0.45, size=(3000, d))
+    X = np.random.default_rng(1).uniform(-0.4, 0.4, size=(800, d))
     found = np.sort(diagram.cell_generators[diagram.locate(X)], axis=1)
     wanted = nearest(points, weights, metric, X, order)
     np.testing.assert_array_equal(found, wanted)

@@ -109,7 +109,9 @@ class CayleyKleinVoronoi(NotebookCard):
         #: Weights of the points, shape (n,), or None.
         self.weights = domains.check_weights(weights, n, metric.curvature)
         known = self.weights is not None
-        same = np.column_stack([self.points, self.weights]) if known else self.points
+        same = self.points
+        if self.weights is not None:
+            same = np.column_stack([self.points, self.weights])
         self._original = domains.first_equal(same)
         self._chart, A, b = domains.local_planes(self.points, metric, self.weights)
         self._walls = domains.far_walls(self._chart, self._chart.to_local(self.points))
@@ -365,9 +367,8 @@ class CayleyKleinVoronoi(NotebookCard):
         right = isinstance(polygon, shapely.Polygon | shapely.MultiPolygon)
         checks.expect(right, "polygon", kind, "a shapely.Polygon or shapely.MultiPolygon")
         valid = polygon.is_valid and polygon.area > 0
-        checks.expect(
-            valid, "polygon", shapely.is_valid_reason(polygon), "a valid one with an area"
-        )
+        fault = shapely.is_valid_reason(polygon)
+        checks.expect(valid, "polygon", fault, "a valid one with an area")
         diagram = self
         if self.metric.curvature >= 0:
             low, high = np.array(polygon.bounds).reshape(2, 2)
