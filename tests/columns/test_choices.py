@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cayleyklein import CurvedKernelClassifier
+from cayleyklein import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.columns import choices, evidence, means
 from cayleyklein.columns.cells import CellFormat
 from cayleyklein.columns.column import Column
@@ -289,3 +289,19 @@ def test_left_out_errors_are_those_of_fits_without_the_row():
         totals.append(found)
     best = min(totals, key=lambda one: judge.weights @ one)
     np.testing.assert_allclose(errors, best)
+
+
+def test_pairs_of_categories_are_found_where_neither_tells_anything():
+    rng = np.random.default_rng(0)
+    effects = rng.normal(size=(12, 12))
+    effects -= effects.mean(axis=0) + effects.mean(axis=1)[:, None] - effects.mean()
+    a, b = rng.integers(0, 12, size=(2, 700))
+    y = effects[a, b] + 0.3 * rng.normal(size=700)
+    table = pd.DataFrame({"a": [f"a{i}" for i in a], "b": [f"b{i}" for i in b]})
+    table["chance"] = [f"c{i}" for i in rng.integers(0, 12, size=700)]
+    rows = TableEncoder().fit(table[:600], y[:600]).get_feature_names_out()
+    assert sum(name.startswith("a=") for name in rows) == 12
+    assert sum(name.startswith("b=") for name in rows) == 12
+    assert "chance" in rows
+    model = CurvedKernelRegressor(random_state=0).fit(table[:600], y[:600])
+    assert model.score(table[600:], y[600:]) > 0.6

@@ -52,12 +52,12 @@ def choose_encodings(
     periods = {c.name: offered_periods(c, parts[c.name][:, 0]) for c in numbers}
     for name, circles in chosen_circles(judge, parts, periods).items():
         found[name] = replace(found[name], circles=circles)
-    for column in many:
-        one_hot = replace(column, levels=())
-        if levels_predict_better(judge, parts, column.name, one_hot.encode(some[column.name])):
-            said = f"{len(column.categories)} categories, one number for each"
-            text = "; ".join([said, *column.text.split("; ")[1:]])
-            found[column.name] = replace(one_hot, text=text)
+    one_by_one = {column.name: replace(column, levels=()) for column in many}
+    levels = {name: each.encode(some[name]) for name, each in one_by_one.items()}
+    for name in chosen_levels(judge, parts, levels):
+        said = f"{len(found[name].categories)} categories, one number for each"
+        text = "; ".join([said, *found[name].text.split("; ")[1:]])
+        found[name] = replace(one_by_one[name], text=text)
     for column in texts:
         gains = text_gains(judge, parts, column.words(some[column.name]).fillna(""))
         found[column.name] = settled_text(column, table[column.name], gains)
@@ -114,22 +114,66 @@ def settled_text(column: Column, values: Any, gains: bool | None = None) -> Colu
     return replace(column, kind="unused", text=f"not used: text that hardly ever repeats, {why}")
 
 
-def levels_predict_better(
-    judge: EncodingJudge, parts: dict[str, Floats], name: str, levels: Floats
-) -> bool:
-    """Say whether a number for each category predicts better than its mean targets, and than none.
+def chosen_levels(
+    judge: EncodingJudge, parts: dict[str, Floats], levels: dict[str, Floats]
+) -> list[str]:
+    """Return the columns whose categories predict better with a number each.
 
-    Products of kernels let categories differ in what the other columns mean for them.
+    Each is judged by itself, and again beside those that were chosen; then all others are judged
+    together. Where only pairs of categories tell something, the means of either column tell
+    nothing, and no column gains by itself.
     """
+    chosen: list[str] = []
+    rest = dict(levels)
+    more = True
+    while more:
+        given = parts | {name: levels[name] for name in chosen}
+        found = [name for name in rest if levels_predict_better(judge, given, {name: levels[name]})]
+        rest = {name: numbers for name, numbers in rest.items() if name not in found}
+        chosen += found
+        more = bool(found) and bool(rest)
+    given = parts | {name: levels[name] for name in chosen}
+    if len(rest) < 2 or not levels_predict_better(judge, given, rest):
+        return chosen
+    for name in list(rest):
+        fewer = {other: numbers for other, numbers in rest.items() if other != name}
+        errors = errors_by_levels(judge, given, rest)
+        if judge.gain(errors_by_levels(judge, given, fewer), errors) <= CLEAR_GAIN:
+            rest = fewer
+    return chosen + list(rest)
+
+
+def levels_predict_better(
+    judge: EncodingJudge, parts: dict[str, Floats], levels: dict[str, Floats]
+) -> bool:
+    """Say whether a number for each category predicts better than mean targets, and than none."""
     n = len(judge.rows)
-    others = [part for other, part in parts.items() if other != name]
+    others = [part for other, part in parts.items() if other not in levels]
     rest = judge.kernel(np.hstack(others)) if others else np.zeros((n, n))
-    by_means, by_levels = judge.kernel(parts[name]), judge.kernel(levels, scaled=False)
-    errors, found = (judge.errors(rest + own + rest * own) for own in (by_means, by_levels))
+    by_means = judge.kernel(np.hstack([parts[name] for name in levels]))
+    found = errors_by_levels(judge, parts, levels)
     return (
-        judge.gain(errors, found) > CLEAR_GAIN
+        judge.gain(judge.errors(rest + by_means + rest * by_means), found) > CLEAR_GAIN
         and judge.gain(judge.errors(rest), found) > CLEAR_GAIN
     )
+
+
+def errors_by_levels(
+    judge: EncodingJudge, parts: dict[str, Floats], levels: dict[str, Floats]
+) -> Floats:
+    """Return the errors of rows left out, if categories of some columns have a number each.
+
+    The kernel of these columns is a product over them, so that pairs of categories can tell
+    something. Products with the kernel of the others let categories differ in what the other
+    columns mean for them.
+    """
+    n = len(judge.rows)
+    others = [part for other, part in parts.items() if other not in levels]
+    rest = judge.kernel(np.hstack(others)) if others else np.zeros((n, n))
+    if not levels:
+        return judge.errors(rest)
+    own = judge.kernel(np.hstack(list(levels.values())), scaled=False)
+    return judge.errors(rest + own + rest * own)
 
 
 def offered_periods(column: Column, values: Floats) -> list[float]:
