@@ -178,6 +178,8 @@ default="auto"
         Names of the columns of X, if it has names.
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
+    feature_importances_ : ndarray of shape (d,)
+        The share of each column in the answers, see :meth:`feature_weights`.
 
     Notes
     -----
@@ -196,6 +198,8 @@ default="auto"
     True
     >>> model.metric_.geometry, model.predict_log_proba(X[:2]).shape
     ('product', (2, 3))
+    >>> model.feature_weights().shape
+    (13,)
 
     With a metric that is known:
 
@@ -402,6 +406,8 @@ default="auto"
         Names of the columns of X, if it has names.
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
+    feature_importances_ : ndarray of shape (d,)
+        The share of each column in the answers, see :meth:`feature_weights`.
 
     Notes
     -----

@@ -46,6 +46,7 @@ from cayleyklein.prediction import left_out, rehearsal, strangers
 from cayleyklein.prediction.explain import Explanation, explain_votes
 from cayleyklein.prediction.suspicious import Suspicion, SuspiciousRows
 
+ROWS_THAT_WEIGH = 10_000  # of those on a cluster, to say what columns count
 FEWEST_A_FOLD = 10  # distinct rows; of fewer, each is left out of its own vote only
 
 
@@ -145,6 +146,15 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         with _estimators.naming("y"):
             judge = r2_score if self._numeric else accuracy_score
             return float(judge(truth, predicted, sample_weight=weights))
+
+    @abstractmethod
+    def feature_weights(self) -> Floats:
+        """Return the share of each column of X (n_features_in_,) in the answers."""
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The shares of the columns, as scikit-learn's `SelectFromModel` asks for them."""
+        return self.feature_weights()
 
     def strangeness(self, X: ArrayLike) -> Floats:
         """Return how unlike the fitted rows each row is (m,), from 0 to 1.
@@ -410,6 +420,22 @@ class NeighborPredictor(Predicting, NeighborMethods):
             drawn = strangers.drawn_to_shares(shares, trust[strange], prior)
             found[strange] = drawn.argmax(axis=1) if best else drawn
         return found
+
+    def feature_weights(self) -> Floats:
+        """Return the share of each column in the distances; their sum is 1, or 0 if none counts.
+
+        These are the shares of small steps along the columns, see
+        :meth:`cayleyklein.CurvedMetric.feature_weights`.
+        """
+        check_is_fitted(self, "metric_")
+        rows = self.fitted_rows.X
+        if not isinstance(rows, np.ndarray):
+            rng = np.random.default_rng(0)
+            rows = cast(Floats, self.fitted_rows.draw(ROWS_THAT_WEIGH, 1, rng).X)
+        weights = np.zeros(self.metric_.dimension)
+        if self.metric_.distance(rows[:1], rows).any():
+            weights = self.metric_.feature_weights(rows)
+        return entrance.column_shares(self, weights)
 
     def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
         """Explain predictions by the neighbours that voted and the columns in their distances.

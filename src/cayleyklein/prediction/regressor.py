@@ -136,6 +136,8 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         Names of the columns of X, if it has names.
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
+    feature_importances_ : ndarray of shape (d,)
+        The share of each column in the answers, see :meth:`feature_weights`.
 
     Examples
     --------
@@ -144,8 +146,8 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
     >>> model = CurvedKNeighborsRegressor(random_state=0).fit(X[::2], y[::2])
     >>> bool(model.score(X[1::2], y[1::2]) > 0.7)
     True
-    >>> model.metric_.geometry
-    'product'
+    >>> model.metric_.geometry, bool(model.feature_weights().argmax() < 5)
+    ('product', True)
 
     With a metric that is known:
 
@@ -365,6 +367,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         Names of the columns of X, if it has names.
     encoder_ : TableEncoder, Gaps or None
         How text, categories, dates and gaps of X became numbers; None for numbers without gaps.
+    feature_importances_ : ndarray of shape (d,)
+        The share of each column in the answers, see :meth:`feature_weights`.
 
     Notes
     -----

@@ -252,14 +252,8 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
 
     def feature_weights(self) -> dict[str, float]:
         """Return the share of each column in the distances, largest first; all 0 if none helps."""
-        if self.is_kernel:
-            shares = self.estimator_.feature_weights()
-        else:
-            weights = np.zeros(self.metric_.dimension)
-            rows = self.estimator_.fitted_rows.X
-            if self.metric_.distance(rows[:1], rows).any():
-                weights = self.metric_.feature_weights(rows)
-            shares = entrance.column_shares(self.estimator_, weights)
+        check_is_fitted(self, "estimator_")
+        shares = self.estimator_.feature_weights()
         pairs = sorted(zip(self.encoder_.columns_, shares, strict=True), key=lambda pair: -pair[1])
         return {column.name: float(share) for column, share in pairs if column.kind != "unused"}
 
