@@ -10,18 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.app._exports import plane_json, plane_svg
-from cayleyklein.app._figures import (
-    CHECKS,
-    SHEETS,
-    TOOLS,
-    Construction,
-    Figure,
-    polygon_measures,
-    read_figures,
-)
+from cayleyklein.app._figures import Construction, Figure, read_figures
+from cayleyklein.app._measures import measure, polygon_measures
 from cayleyklein.app._scene import Drafter
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, PlaneState
+from cayleyklein.app._tools import CIRCLE_KINDS, POINT_KINDS, TOOLS
+from cayleyklein.app._worksheets import bundled_worksheets
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
 
@@ -36,7 +31,11 @@ EVERYTHING = (
     "midpoint,M,A.C,ink,0,0;meet,N,s.l,ink,0,0;perpendicular,p,l.A,ink,0,0;"
     "angle,w,A.B.C,ink,0,0;bisector,h,A.B.C,ink,0,0;reflection,R,A.l,ink,0,0;"
     "parallels,q,l.A,ink,0,0;horocycle,o,A.B,ink,0,0;equidistant,e,l.B,ink,0,0;"
-    "polygon,ABC,A.B.C,elliptic,0,0;polygon,quad,A.B.E.C,gold,1,0"
+    "polygon,ABC,A.B.C,elliptic,0,0;polygon,quad,A.B.E.C,gold,1,0;"
+    "number,r,,ink,2,0.3;ball,d,C.r,ink,2,0;compass,f,A.B.D,ink,0,0;meet,X,c.d,ink,0,0;"
+    "meet,Y,c.d,ink,0,1;meet,Z,l.c,ink,0,1;tangent,t,E.d,ink,0,1;on,G,c,ink,0,1.2;on,H,s,ink,0,0.4;"
+    "on,I,l,ink,0,0.3;on,J,ABC,ink,0,1.5;mediator,m,A.C,ink,0,0;reach,U,A.B.r,ink,2,0;"
+    "midpoint,V,G.B,ink,0,0;locus,v,G.V,gold,0,0;distance,y,A.B,ink,2,0;note,z,A,ink,2,0,a%2C b"
 )
 
 
@@ -77,7 +76,7 @@ def test_sides_that_cross_have_no_angle_sum():
     found = polygon_measures(crossed, PlaneState().metric)
     assert "angle_sum" not in found
     bow = state_of(objects=EVERYTHING.partition(";segment")[0] + ";polygon,bow,A.C.B.D,ink,0,0")
-    assert "its sides cross" in made(bow).measure(bow.objects[-1])
+    assert "its sides cross" in measure(made(bow), bow.objects[-1])
 
 
 @given(CURVATURES, PLACE, PLACE, st.floats(-3, 3))
@@ -99,7 +98,7 @@ def test_what_is_measured_is_the_same_after_an_isometry(K, start, end, angle):
 
 
 def numbers(construction, figure):
-    words = construction.measure(figure).replace("°", " ").replace(",", " ").replace(";", " ")
+    words = measure(construction, figure).replace("°", " ").replace(",", " ").replace(";", " ")
     return [
         float(w.replace("−", "-"))
         for w in words.split()
@@ -111,10 +110,13 @@ def numbers(construction, figure):
 def test_constructions_go_through_zero_without_a_jump(chart):
     below, flat, above = (state_of(K) for K in (-0.01, 0.0, 0.01))
     for other in (below, above):
+        places, limits = made(other).places, made(flat).places
         for figure in other.objects:
-            a, b = made(other).places[figure.name], made(flat).places[figure.name]
-            if figure.kind in ("point", "midpoint", "meet", "reflection", "circle"):
+            a, b = places[figure.name], limits[figure.name]
+            if figure.kind in POINT_KINDS:
                 assert np.asarray(a) == pytest.approx(np.asarray(b), abs=0.02), figure
+            if figure.kind in CIRCLE_KINDS:
+                assert a.radius == pytest.approx(b.radius, abs=0.02), figure
         for scene in (Drafter(s).scene(chart) for s in (other, flat)):
             for shape in scene.shapes:
                 assert not np.isinf(shape.xy).any()
@@ -123,7 +125,8 @@ def test_constructions_go_through_zero_without_a_jump(chart):
 @pytest.mark.parametrize("K", [-0.6, 0.0, 0.6])
 def test_measures_are_those_of_the_library(K):
     state = state_of(K)
-    found = {f.name: made(state).measure(f) for f in state.objects}
+    there = made(state)
+    found = {f.name: measure(there, f) for f in state.objects}
     A, B, C, D, E = state.coordinates
     metric = state.metric
     assert found["s"] == f"length {metric.distance(A, B):.4f}"
@@ -143,7 +146,7 @@ def test_objects_are_held_by_address_json_svg_and_undo(chart):
     state = state_of(chart=chart)
     again = PlaneState.from_query(state.query)
     assert again == state
-    assert len(again.objects) == 20
+    assert len(again.objects) == len(read_figures(EVERYTHING))
     held = json.loads(plane_json(state))
     assert [one["name"] for one in held["objects"]] == [f.name for f in state.objects]
     assert "length" in held["objects"][5]["measure"]
@@ -151,7 +154,7 @@ def test_objects_are_held_by_address_json_svg_and_undo(chart):
     assert plane_svg(state).count("<path") > bare.count("<path")
     assert ">R</text>" in plane_svg(state)
     hidden = replace(state, objects=tuple(f._replace(hidden=True) for f in state.objects))
-    assert plane_svg(hidden).replace("20 constructed objects", "") != plane_svg(state)
+    assert plane_svg(hidden).replace("37 constructed objects", "") != plane_svg(state)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +166,9 @@ def test_points_that_coincide_or_are_behind_have_a_picture(points, K):
     state = state_of(K, points=points, tilt=5)
     for chart in CHART_NAMES:
         assert Drafter(state).scene(chart).shapes
+    there = made(state)
     for figure in state.objects:
-        assert "nan" not in made(state).measure(figure)
+        assert "nan" not in measure(there, figure)
 
 
 # -- tools
@@ -179,21 +183,30 @@ def commands(session, *given):
 @pytest.mark.parametrize("kind", TOOLS)
 def test_every_tool_makes_its_figure_from_the_list(kind):
     session = PlaneSession(state_of(objects=EVERYTHING.partition(";midpoint")[0]).query)
+    objects = (
+        f"{session.state.objects_text};number,r,,ink,2,0.3;on,G,l,ink,0,0;midpoint,M,G.A,ink,0,0"
+    )
+    commands(session, {"do": "set", "values": {"objects": objects}})
     before = len(session.state.objects)
     commands(session, {"do": "tool", "name": kind})
-    names = {"P": ["A", "B", "C"], "L": ["s", "l"]}
+    names = {"P": ["A", "B", "C"], "L": ["s"], "O": ["s", "l"], "C": ["c"], "W": ["c"], "N": ["r"]}
+    names |= {"G": ["G"]} | ({"P": ["M"]} if kind == "locus" else {})
+    names |= {"P": ["E"]} if kind == "tangent" else {}
     for _ in range(3):
         needs = session.tool_answer()["needs"]
-        commands(session, {"do": "take", "name": names[needs].pop(0)})
+        if needs:
+            commands(session, {"do": "take", "name": names[needs].pop(0)})
         if not session.picked:
             break
     if kind == "polygon":
         commands(session, {"do": "take", "name": "A"})
-    assert len(session.state.objects) == before + (kind != "point")
+    made_of = {"point": 0, "tangent": 2}.get(kind, 1)
+    assert len(session.state.objects) == before + made_of
     if kind != "point":
         assert session.state.objects[-1].kind == kind
         place = session.drafter.construction.places[session.state.objects[-1].name]
-        assert (place is None) == (kind == "meet")  # these two lines do not
+        missing = kind in ("meet", "tangent")  # these lines do not meet, and E is on the circle
+        assert (place is None) == missing
 
 
 def test_picking_by_place_takes_points_lines_and_new_ground():
@@ -217,9 +230,10 @@ def test_deleting_says_what_goes_with_it():
     session = PlaneSession(state_of().query)
     commands(session, {"do": "choose", "index": 4})
     answer = commands(session, {"do": "delete"})
-    assert answer["said"] == ["Point 5 is gone, and with it E, c, quad. Undo brings it back."]
+    gone = "E, c, quad, X, Y, Z, t, G, V, v"
+    assert answer["said"] == [f"Point 5 is gone, and with it {gone}. Undo brings it back."]
     answer = commands(session, {"do": "remove", "name": "l"})
-    assert "with it N, p, R, q, e" in answer["said"][0]
+    assert "with it N, p, R, q, e, I" in answer["said"][0]
     assert [f.value for f in session.state.objects if f.kind == "point"] == [0, 1, 2, 3]
 
 
@@ -235,7 +249,7 @@ def test_the_list_renames_colours_hides_and_resizes():
     assert first == Figure("point", "Anna", (), "gold", True, 0.0)
     assert session.state.objects[5].parents == ("Anna", "B")
     commands(session, {"do": "figure", "name": "b", "part": "value", "value": "0.7"})
-    assert "r = 0.7000" in session.objects_answer()[3]["measure"]
+    assert "r = 0.7000" in session.objects_answer()[8]["measure"]
     for part, value, said in (
         ("name", "B", "already"),
         ("color", "x", "color"),
@@ -295,28 +309,33 @@ def move_to(index, x, y):
     return {"do": "move", "index": index, "x": x, "y": y, "view": 0, "far": False}
 
 
-def sheet_session(index):
-    return PlaneSession(SHEETS[index]["scene"])
+SHEETS = bundled_worksheets()
 
 
-def verdict(session, index, answer=""):
-    return session.hear([{"do": "check", "sheet": index, "answer": answer}])["verdict"]
+def sheet_session(name):
+    session = PlaneSession("shown=")
+    commands(session, {"do": "sheet", "name": name})
+    return session
+
+
+def verdict(session, answer=""):
+    return session.hear([{"do": "check", "step": 0, "answer": answer}])["verdict"]
 
 
 def test_worksheets_are_answered_by_what_is_made():
-    assert len(SHEETS) == len(CHECKS) == 5
-    for index in range(5):
-        right, text = verdict(sheet_session(index), index)
+    assert list(SHEETS) == ["angle-sum", "parallels", "circles", "squares", "diagram"]
+    for name in SHEETS:
+        right, text = verdict(sheet_session(name))
         assert not right
         assert text
-    triangle = sheet_session(0)
+    triangle = sheet_session("angle-sum")
     for scale in np.linspace(2.2, 3.4, 60).tolist():
         for i, (x, y) in enumerate(((-0.3, -0.2), (0.35, -0.15), (0, 0.3))):
             triangle.hear([move_to(i, scale * x, scale * y)])
-        if verdict(triangle, 0)[0]:
+        if verdict(triangle)[0]:
             break
-    assert verdict(triangle, 0)[0]
-    lines = sheet_session(1)
+    assert verdict(triangle)[0]
+    lines = sheet_session("parallels")
     for y in (0.4, 0.3):
         commands(
             lines,
@@ -324,23 +343,23 @@ def test_worksheets_are_answered_by_what_is_made():
             {"do": "take", "name": "P"},
             {"do": "pick", "x": 0.7, "y": y, "view": 0, "reach": 0.01},
         )
-    assert verdict(lines, 1)[0]
+    assert verdict(lines)[0]
     commands(lines, {"do": "set", "values": {"curvature": 0.5}})
-    assert "every line" in verdict(lines, 1)[1]
-    circle = sheet_session(2)
+    assert "every line" in verdict(lines)[1]
+    circle = sheet_session("circles")
     radius = 1.6221  # sinh r = 1.5 r
     commands(circle, move_to(1, 1.2 * math.tanh(radius), 0))
-    assert verdict(circle, 2)[0]
-    square = sheet_session(3)
+    assert verdict(circle)[0]
+    square = sheet_session("squares")
     commands(square, {"do": "set", "values": {"curvature": 0}})
-    assert verdict(square, 3)[0]
-    assert verdict(sheet_session(4), 4, "voronoi")[0]
-    assert "Not this one" in verdict(sheet_session(4), 4, "delaunay")[1]
+    assert verdict(square)[0]
+    assert verdict(sheet_session("diagram"), "Voronoi cells")[0]
+    assert "Not this one" in verdict(sheet_session("diagram"), "Delaunay")[1]
 
 
 @pytest.mark.parametrize("chart", CHART_NAMES)
 def test_lines_and_circles_have_their_names_in_the_drawing(chart):
-    state = PlaneState.from_query(SHEETS[1]["scene"])
+    state = PlaneState.from_query(SHEETS["parallels"].start)
     state = state.with_parts({"objects": f"{state.objects_text};circle,k,P.A,gold,0,0"})
     words = [s for s in Drafter(state).scene(chart).shapes if s.kind == "words"]
     assert {name for shape in words for name in shape.text} == {"A", "B", "P", "a", "k"}

@@ -61,7 +61,7 @@ def test_a_first_load_is_small_and_local(address, path):
     total, text = len(page), gzip.decompress(page).decode()
     assert '<html lang="en">' in text
     assets = re.findall(r'(?:src|href)="(/assets/[^"#]+)"', text)
-    assert len(assets) == 3
+    assert len(assets) == (5 if path == "/" else 3)
     for asset in assets:
         total += len(get(address + asset, **{"Accept-Encoding": "gzip"})[2])
     assert total < 60_000

@@ -16,6 +16,7 @@ from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 COMMANDS = {name.removeprefix("do_") for name in dir(PlaneSession) if name.startswith("do_")}
 
 # JSON has no whole numbers of its own: a browser's 7 may arrive as 7.0
+FIGURES = "point,A,,ink,0,0;point,B,,ink,0,1;line,a,A.B,ink,0,0;line,b,A.B,ink,0,0;on,E,a,ink,0,0"
 AS_SENT = [
     {"do": "set", "values": {"curvature": 0.25, "order": 3.0, "shown": "balls,cells"}},
     {"do": "set", "values": {"chart": "hyperboloid", "second": "half-plane"}},
@@ -43,7 +44,17 @@ AS_SENT = [
     {"do": "shift", "x": 0.1, "y": 0.2, "view": 0, "begin": True},
     {"do": "shift", "x": 0.15, "y": 0.2, "view": 0, "begin": False},
     {"do": "tile", "p": 7.0, "q": 3.0, "depth": 3.0, "edge": 0},
-    {"do": "check", "sheet": 0, "answer": ""},
+    {"do": "sheet", "name": "circles"},
+    {"do": "check", "step": 0.0, "answer": ""},
+    {"do": "own_sheet", "content": "---\ntitle: Mine\n---\nLook."},
+    {"do": "tool", "name": "on"},
+    {"do": "set", "values": {"objects": FIGURES}},
+    {"do": "glide", "name": "E", "x": 0.1, "y": 0.2, "view": 0.0},
+    {"do": "group", "name": "lines", "hidden": True},
+    {"do": "reorder", "name": "b", "before": "a"},
+    {"do": "light", "name": "a"},
+    {"do": "replay", "step": 2.0},
+    {"do": "frame", "view": 0.0, "box": [-1, -1, 1.5, 1.5], "width": 640.0},
 ]
 
 

@@ -27,12 +27,12 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from cayleyklein.app._figures import TOOLS
 from cayleyklein.app._learn import LearnState
 from cayleyklein.app._limits import TABLE_BYTES
 from cayleyklein.app._session import PlaneSession, run_command
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import prepare, read_source
+from cayleyklein.app._tools import TOOLS
 from cayleyklein.cli import main
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.tables import (

@@ -7,9 +7,11 @@ everything; the browser only draws it. :func:`draw_plane` draws the same picture
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from cayleyklein._validation import as_text, expect, require
 from cayleyklein.app._exports import draw_plane
+from cayleyklein.app._worksheets import read_folder
 
 __all__ = ["draw_plane", "explore"]
 
@@ -20,6 +22,7 @@ def explore(
     *,
     browser: bool = True,
     on_start: Callable[[str], None] | None = None,
+    worksheets: str | Path | None = None,
 ) -> None:
     """Serve the explorer until interrupted.
 
@@ -35,6 +38,9 @@ def explore(
     on_start : callable, optional
         Called with the page's address once it is served; with ``"0.0.0.0"``, with each address that
         works.
+    worksheets : str or Path, optional
+        A worksheet (.md) or a folder of them, which the page offers beside its own; "?sheet=NAME"
+        in the address opens one.
 
     Examples
     --------
@@ -48,5 +54,6 @@ def explore(
     expect(on_start is None or callable(on_start), "on_start", on_start, "a function, or None")
     from cayleyklein.app._server import serve
 
+    sheets = {} if worksheets is None else read_folder(Path(worksheets))
     with suppress(KeyboardInterrupt):
-        asyncio.run(serve(int(port), host, browser, on_start or (lambda address: None)))
+        asyncio.run(serve(int(port), host, browser, on_start or (lambda address: None), sheets))

@@ -1,7 +1,7 @@
 """Files made from a state: pictures, tables, Python, and a page that needs no server."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from html import escape
 from pathlib import Path
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from cayleyklein import __version__
 from cayleyklein import _validation as checks
 from cayleyklein.app import _limits
-from cayleyklein.app._scene import Drafter, describe
+from cayleyklein.app._measures import measure
+from cayleyklein.app._scene import Drafter, Scene, describe
 from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.metrics import CurvedMetric
@@ -127,9 +128,13 @@ def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
     drawn = ""
     scenes = [drafter.scene(chart) for chart in state.charts]
     for i, scene in enumerate(scenes):  # a nested picture cuts off what is beyond its view
-        inner = shapes.elements(scene.shapes, scene.view.window, SIZE, shapes.PALETTE[theme])
+        inner = view_elements(scene, shapes.PALETTE[theme])
         drawn += f'<svg x="{i * SIZE}" width="{SIZE}" height="{SIZE}">{inner}</svg>'
     return " | ".join(scene.description for scene in scenes), drawn
+
+
+def view_elements(scene: Scene, palette: Mapping[str, str]) -> str:
+    return shapes.elements(scene.shapes, scene.view.window, SIZE, palette)
 
 
 def points_csv(state: PlaneState, theme: str = "light") -> str:
@@ -175,7 +180,7 @@ Path("plane.svg").write_text(picture, encoding="utf-8")
 
 def plane_json(state: PlaneState, theme: str = "light") -> str:
     made = Drafter(state).construction
-    objects = [figure._asdict() | {"measure": made.measure(figure)} for figure in state.objects]
+    objects = [figure._asdict() | {"measure": measure(made, figure)} for figure in state.objects]
     parts = {field.name: getattr(state, field.name) for field in fields(state)}
     parts |= {"points": [p._asdict() for p in state.points], "shown": sorted(state.shown)}
     return json.dumps(parts | {"objects": objects, "address": f"/?{state.query}"}, indent=1)

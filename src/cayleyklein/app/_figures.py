@@ -1,36 +1,32 @@
-"""Figures that a visitor constructs: their text in an address, their places and measures.
+"""Figures that a visitor constructs: their text in an address, their places, and their drawing.
 
 A figure of the kind "point" names a point of the plane by its number; every other figure depends on
-the figures that it is made from, which come before it. Worksheets ask for figures; their questions,
-scenes and answers are in ``static/worksheets.json``, in the order of `CHECKS`.
+the figures that it is made from, which come before it.
 """
 
-import json
 import math
 import re
-from collections.abc import Callable, Container
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from functools import cached_property
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
 
 import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _limits
+from cayleyklein.app._tools import CIRCLE_KINDS, FITTING, LINE_KINDS, POINT_KINDS, TOOLS, Circle
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
-from cayleyklein.geometry import Hyperplane, constructions, metric_tensor
-from cayleyklein.meshes import conformal
+from cayleyklein.geometry import circles, constructions, metric_tensor
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
-from cayleyklein.plotting.shapes import Shape, chain
-from cayleyklein.plotting.views import Canvas, sample_segments, see_path
+from cayleyklein.plotting.shapes import NOTHING, chain
+from cayleyklein.plotting.views import sample_segments, see_path
 
-POINT_KINDS = ("point", "midpoint", "meet", "reflection")
-LINE_KINDS = ("segment", "line", "perpendicular", "bisector")
 FIGURE_COLORS = {
     "ink": "black",
     "gold": "gold",
@@ -39,63 +35,9 @@ FIGURE_COLORS = {
     "hyperbolic": "green",
     "learned": "brown",
 }
-SHEETS = json.loads((Path(__file__).parent / "static" / "worksheets.json").read_text("utf-8"))
-Found = tuple[str, dict[str, Any]]  # the key of an answer, and its numbers
-
-
-def _parallels(line: Hyperplane, p: Floats, metric: CurvedMetric) -> Any:
-    if metric.curvature:
-        ends = constructions.line_ends(line, metric)
-        return tuple(constructions.line_through(p, end) for end in ends)  # limiting parallels
-    upright = constructions.perpendicular(line, p, metric)
-    return (constructions.perpendicular(upright, p, metric),) * 2
-
-
-def _corners(*points_and_metric: Any) -> Floats:
-    return np.stack(points_and_metric[:-1])
-
-
-def _line(p: Floats, q: Floats, metric: CurvedMetric) -> Any:
-    return constructions.line_through(p, q)
-
-
-def _midpoint(p: Floats, q: Floats, metric: CurvedMetric) -> Any:
-    return metric.midpoint(p, q)
-
-
-def _equidistant(line: Hyperplane, p: Floats, metric: CurvedMetric) -> Any:
-    return constructions.equidistant(p, line, metric)
-
-
-class Tool(NamedTuple):
-    """What constructs a figure.
-
-    It needs a point (P) or a line (L) for each letter; after * more of the same. The function
-    returns the figure's place from the places of what it needs, and the metric.
-    """
-
-    title: str
-    needs: str
-    place: Callable[..., Any]
-
-
-TOOLS = {
-    "point": Tool("Point", "P", _corners),
-    "segment": Tool("Segment", "PP", _line),
-    "line": Tool("Line", "PP", _line),
-    "circle": Tool("Circle", "PP", _corners),
-    "ball": Tool("Circle of radius", "P", _corners),
-    "polygon": Tool("Polygon", "P*", _corners),
-    "midpoint": Tool("Midpoint", "PP", _midpoint),
-    "meet": Tool("Where lines meet", "LL", constructions.meet),
-    "perpendicular": Tool("Perpendicular", "LP", constructions.perpendicular),
-    "angle": Tool("Angle", "PPP", _corners),
-    "bisector": Tool("Angle bisector", "PPP", constructions.angle_bisector),
-    "reflection": Tool("Mirror image", "PL", constructions.reflect),
-    "parallels": Tool("Limiting parallels", "LP", _parallels),
-    "horocycle": Tool("Horocycle", "PP", constructions.horocycle),
-    "equidistant": Tool("Equidistant", "LP", _equidistant),
-}
+PINNED = ("angle", "distance", "number", "note")  # kinds that show their measure from the start
+LOCUS_STEPS = 120
+NUMBER_RANGE = (0.02, 2.0)
 
 
 def read_numbers(text: str, name: str, count: int) -> list[float]:
@@ -113,30 +55,47 @@ class Figure(NamedTuple):
     parents: tuple[str, ...] = ()
     color: str = "ink"
     hidden: bool = False
-    value: float = 0.0  # the number of a point, or the radius of a ball
+    # the number of a point, the radius of a ball or of a slider, the place of a point on an object,
+    # and which one of several that the same parents have
+    value: float = 0.0
+    pinned: bool = False  # whether its measure is in the drawing
+    note: str = ""
 
     @property
     def text(self) -> str:
+        """The figure in an address; the fifth part is 1 for hidden, and 2 for pinned."""
         parents = ".".join(self.parents)
-        return f"{self.kind},{self.name},{parents},{self.color},{self.hidden:d},{self.value:g}"
+        shown = self.hidden + 2 * self.pinned
+        text = f"{self.kind},{self.name},{parents},{self.color},{shown:d},{self.value:g}"
+        return f"{text},{quote(self.note, safe=' ')}" if self.note else text
 
     def fits(self, needed: str) -> bool:
-        return self.kind in (LINE_KINDS if needed == "L" else POINT_KINDS)
+        return self.kind in FITTING[needed]
 
 
 def read_figures(text: str) -> tuple[Figure, ...]:
     found: dict[str, Figure] = {}
     for item in filter(None, text.split(";")):
         parts = item.split(",")
-        if len(parts) != 6 or len(found) >= _limits.MOST_FIGURES:
+        if len(parts) not in (6, 7) or len(found) >= _limits.MOST_FIGURES:
             said = f"up to {_limits.MOST_FIGURES} figures of six parts each"
             raise InvalidInputError(f"objects must hold {said}; got {item[:30]!r}.")
-        kind, name, parents, color, hidden, value = parts
+        kind, name, parents, color, shown, value = parts[:6]
         (number,) = read_numbers(value, "objects", 1)
         hue = as_choice(color[:20], "color", tuple(FIGURE_COLORS))
         names = tuple(filter(None, parents.split(".")))
-        found[name] = checked(Figure(kind, name, names, hue, hidden == "1", number), found)
+        note = as_note(unquote(parts[6])) if len(parts) == 7 else ""
+        figure = Figure(
+            kind, name, names, hue, shown in ("1", "3"), number, shown in ("2", "3"), note
+        )
+        found[name] = checked(figure, found)
     return tuple(found.values())
+
+
+def as_note(text: str) -> str:
+    if len(text) > _limits.NOTE_LETTERS:
+        raise InvalidInputError(f"A note has up to {_limits.NOTE_LETTERS} letters.")
+    return " ".join(text.split())
 
 
 def checked(figure: Figure, before: dict[str, Figure]) -> Figure:
@@ -145,6 +104,8 @@ def checked(figure: Figure, before: dict[str, Figure]) -> Figure:
     needed = "" if figure.kind == "point" else TOOLS[figure.kind].needs
     if needed == "P*":
         needed = "P" * min(max(len(figure.parents), 3), _limits.MOST_CORNERS)
+    if figure.kind == "ball" and len(figure.parents) == 1:  # with a radius of its own
+        needed = "P"
     parents = [before[name] for name in figure.parents if name in before]
     fits = len(parents) == len(figure.parents) == len(needed)
     if not fits or not all(p.fits(n) for p, n in zip(parents, needed, strict=True)):
@@ -161,6 +122,8 @@ def check_figure_name(name: str, taken: Container[str]) -> None:
 
 def new_name(kind: str, taken: Container[str]) -> str:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if kind in POINT_KINDS else "abcdefghijklmnopqrstuvwxyz"
+    if kind == "number":
+        letters = "rstuvw"
     names = (f"{letter}{i or ''}" for i in count() for letter in letters)
     return next(name for name in names if name not in taken)
 
@@ -174,142 +137,170 @@ def without(figures: tuple[Figure, ...], *names: str) -> tuple[tuple[Figure, ...
     return tuple(f for f in figures if f.name not in gone), list(gone)
 
 
-class Construction:
-    """The figures of a state. `places` has points (2,), lines, and radii or corners of the rest."""
+def reordered(figures: tuple[Figure, ...], name: str, before: str) -> tuple[Figure, ...]:
+    """Move a figure before another, or to the end for ""; parents stay before their children."""
+    mine = next(f for f in figures if f.name == name)
+    rest = [f for f in figures if f.name != name]
+    at = next((i for i, f in enumerate(rest) if f.name == before), len(rest))
+    late = [f.name for f in rest[at:] if f.name in mine.parents]
+    early = [f.name for f in rest[:at] if name in f.parents]
+    if late or early:
+        said = f"{name} is made from {late[0]}" if late else f"{early[0]} is made from {name}"
+        raise InvalidInputError(f"{said}, and what is made comes later.")
+    return (*rest[:at], mine, *rest[at:])
 
-    def __init__(self, figures: tuple[Figure, ...], points: Floats, metric: CurvedMetric) -> None:
-        self.figures = figures
+
+class Construction:
+    """The figures of a state. `places` has points (2,), lines, circles, corners and numbers."""
+
+    def __init__(self, figures: Iterable[Figure], points: Floats, metric: CurvedMetric) -> None:
+        self.figures = tuple(figures)
         self.metric = metric
         self._points = points
-        self.by_name = {figure.name: figure for figure in figures}
+        self.by_name = {figure.name: figure for figure in self.figures}
         self.places: dict[str, Any] = {}  # None for figures that do not exist at this K
-        for figure in figures:
-            given = self.given(figure)
-            self.places[figure.name] = None
-            if all(place is not None for place in given):
-                with suppress(CayleyKleinError):
-                    self.places[figure.name] = self._place(figure, given)
-        pairs = self.placed("segment", "circle", hidden=True)
-        self.lengths = dict[str, float]()
-        if pairs:
-            ends = np.array([self.given(figure) for figure in pairs])
-            lengths = np.asarray(metric.distance(ends[:, 0], ends[:, 1])).tolist()
-            self.lengths = dict(zip((figure.name for figure in pairs), lengths, strict=True))
-        self.places |= {f.name: self.lengths[f.name] for f in pairs if f.kind == "circle"}
+        for figure in self.figures:
+            self.places[figure.name] = self._found(figure, self.given(figure))
 
     @cached_property
     def rings(self) -> dict[str, Floats]:
-        """Circles and balls as polylines."""
-        radii = self.placed("circle", "ball", hidden=True)
-        if not radii:
+        """Circles as polylines."""
+        found = self.placed(*CIRCLE_KINDS, hidden=True)
+        if not found:
             return {}
-        centers = np.stack([self.given(figure)[0] for figure in radii])
-        found = outlines.spheres(self.metric, centers, list(radii.values()), 145)
-        return {figure.name: ring for figure, ring in zip(radii, found, strict=True)}
-
-    def _place(self, figure: Figure, given: list[Any]) -> Any:
-        if figure.kind == "ball":
-            return figure.value
-        if figure.kind == "point":
-            x = self._points[int(figure.value)]
-            return x if self.metric.contains(x) else None
-        place = TOOLS[figure.kind].place(*given, self.metric)
-        if figure.kind == "angle":
-            return None if (place[::2] == place[1]).all(axis=1).any() else place
-        return None if figure.kind in POINT_KINDS and not np.isfinite(place).all() else place
+        centers = np.stack([circle.center for circle in found.values()])
+        radii = [circle.radius for circle in found.values()]
+        rings = outlines.spheres(self.metric, centers, radii, 145)
+        return {figure.name: ring for figure, ring in zip(found, rings, strict=True)}
 
     def given(self, figure: Figure) -> list[Any]:
         return [self.places[name] for name in figure.parents]
 
-    def measure(self, figure: Figure) -> str:
-        place = self.places[figure.name]
-        K = self.metric.curvature
-        given = self.given(figure)
-        if place is None:
-            if figure.kind == "parallels" and K > 0:
-                return "none: for K > 0 all lines meet"
-            hyperbolic = figure.kind in ("parallels", "horocycle") and K >= 0
-            return "only where K < 0" if hyperbolic else "not in the geometry here"
-        if figure.kind in POINT_KINDS:
-            return f"({place[0]:.3f}, {place[1]:.3f})".replace("-", "\N{MINUS SIGN}")
-        if figure.kind == "segment":
-            return f"length {self.lengths[figure.name]:.4f}"
-        if figure.kind in ("circle", "ball"):
-            around, inside = constructions.circle_measures(place, K)
-            flat = f"2πr = {2 * math.pi * place:.4f}, πr² = {math.pi * place**2:.4f}"
-            return f"r = {place:.4f}, circumference {around:.4f}, area {inside:.4f}; {flat}"
-        if figure.kind in ("angle", "bisector"):
-            angle = math.degrees(self.metric.vertex_angle(given[1], given[0], given[2]))
-            return f"{angle:.2f}°" if figure.kind == "angle" else f"halves of {angle / 2:.2f}°"
-        if figure.kind == "polygon":
-            return self._polygon(place).replace("-", "\N{MINUS SIGN}")
-        if figure.kind == "horocycle":
-            return "its centre is at infinity"
-        if figure.kind == "line":
-            return f"through {' and '.join(figure.parents)}"
-        height = abs(float(constructions.distance_to_line(given[1], given[0], self.metric)))
-        if figure.kind != "parallels":
-            return f"{figure.parents[1]} is {height:.4f} from {figure.parents[0]}"
-        if K == 0:
-            return f"one parallel, {height:.4f} away: the two are the same at K = 0"
-        angle = 2 * math.degrees(math.atan(math.exp(-math.sqrt(-K) * height)))
-        return f"two, at {angle:.2f}° to the perpendicular, which is {height:.4f} long"
+    def _found(self, figure: Figure, given: list[Any]) -> Any:
+        if any(place is None for place in given):
+            return None
+        with suppress(CayleyKleinError):
+            return self._place(figure, given)
+        return None
 
-    def _polygon(self, corners: Floats) -> str:
-        found = polygon_measures(corners, self.metric)
-        n = len(corners)
-        said = f"perimeter {found['perimeter']:.4f}, area {found['area']:.4f}"
-        if "angle_sum" not in found:
-            return f"{said}; its sides cross, so it has no inner angles"
-        total = found["angle_sum"]
-        flat = f"{n - 2}·180°" if n > 3 else "180°"
-        area = f"K·area = {math.degrees(found['curved_area']):.2f}°"
-        less = f"angle sum − {flat} = {math.degrees(total - (n - 2) * math.pi):.2f}°"
-        return f"{said}, angle sum {math.degrees(total):.2f}°; {area}, {less}"
+    def _place(self, figure: Figure, given: list[Any]) -> Any:
+        if figure.kind == "number":
+            return figure.value
+        if figure.kind == "point":
+            x = self._points[int(figure.value)]
+            return x if self.metric.contains(x) else None
+        if figure.kind == "on":
+            return self._finite(self.point_on(self.by_name[figure.parents[0]], figure.value))
+        if figure.kind == "ball" and len(given) == 1:
+            return Circle(given[0], figure.value)
+        place = TOOLS[figure.kind].place(*given, self.metric)
+        if figure.kind in ("meet", "tangent"):
+            which = int(figure.value)
+            return self._finite(place[which]) if which < len(place) else None
+        if figure.kind == "angle":
+            return None if (place[::2] == place[1]).all(axis=1).any() else place
+        return self._finite(place) if figure.kind in POINT_KINDS else place
+
+    def _finite(self, place: Any) -> Any:
+        known = not isinstance(place, np.ndarray) or np.isfinite(place).all()
+        return place if known else None
+
+    def point_on(self, way: Figure, value: float) -> Floats:
+        """Return the point of a figure at a value: a length, an angle, or a part of the sides."""
+        place = self.places[way.name]
+        if way.kind in CIRCLE_KINDS:
+            return circles.point_at(place.center, place.radius, value, self.metric)
+        ends = self._ends(way)
+        if ends is None:
+            return constructions.point_on_line(place, value, self.metric)
+        side = int(value) % len(ends)
+        p, q = ends[side]
+        return np.asarray(self.metric.geodesic(p, q, value - math.floor(value)), dtype=float)
+
+    def value_on(self, way: Figure, x: Floats) -> float:
+        """Return the value of the point of a figure that is nearest to a place."""
+        place = self.places[way.name]
+        if way.kind in CIRCLE_KINDS:
+            return circles.angle_at(place.center, x, self.metric)
+        ends = self._ends(way)
+        if ends is None:
+            return constructions.place_on_line(place, x, self.metric)
+        found = []
+        for side, (p, q) in enumerate(ends):
+            line = constructions.line_through(p, q)
+            start, here, end = (
+                constructions.place_on_line(line, y, self.metric) for y in (p, x, q)
+            )
+            part = min(max((here - start) / (end - start), 0.0), 1 - 1e-6)
+            spot = np.asarray(self.metric.geodesic(p, q, part), dtype=float)
+            found.append((float(self.metric.distance(spot, x)), side + part))
+        return min(found)[1]
+
+    def _ends(self, way: Figure) -> Floats | None:
+        """Return the ends (n, 2, 2) of a segment or of a polygon's sides; None for a line."""
+        if way.kind == "segment":
+            return np.stack(self.given(way))[None]
+        if way.kind == "polygon":
+            corners = self.places[way.name]
+            return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
+        return None
 
     def placed(self, *kinds: str, hidden: bool = False) -> dict[Figure, Any]:
         """Return the places of figures of some kinds, or of all, that have a place."""
         wanted = [f for f in self.figures if f.kind in (kinds or TOOLS) and hidden >= f.hidden]
         return {f: self.places[f.name] for f in wanted if self.places[f.name] is not None}
 
-    def draw(self, canvas: Canvas) -> None:
-        names = self.placed(*POINT_KINDS)
-        for figure, place in self.placed().items():
-            if figure.kind in POINT_KINDS:
-                if figure.kind != "point":
-                    canvas.marks(place[None], figure.color, 4.5, "diamond")
-                continue
-            path = self.path(figure, canvas.view)
-            if figure.kind == "polygon":
-                canvas.rings(path[~np.isnan(path[:, 0])][None], figure.color, 0.12)
-            seen = canvas.line(path, figure.color, 2.0)
-            if figure.kind not in ("polygon", "angle"):  # whose corners have names
-                off = np.abs(seen - canvas.view.middle).max(axis=1)
-                shown = seen[off < 0.9 * canvas.view.half_width]
-                # the name is near the start of what is seen; the ends of segments have names
-                part = 0.5 if figure.kind == "segment" else 0.12
-                at = shown[int(part * len(shown)) :][:1]
-                canvas.put(Shape("words", at, figure.color, text=(figure.name,)))
-        if names:
-            seen = canvas.view.to_screen(np.stack([*names.values()]))
-            canvas.put(Shape("words", seen, "ink", text=tuple(figure.name for figure in names)))
-
     def path(self, figure: Figure, view: View) -> Floats:
         """Return a figure that is not a point as a polyline in x."""
         place = self.places[figure.name]
-        given = self.given(figure)
         metric = self.metric
-        if figure.kind == "segment":
-            return sample_segments(view, given[0][None], given[1][None])
+        if figure.kind in ("segment", "distance"):
+            p, q = self.given(figure)
+            return sample_segments(view, p[None], q[None])
         if figure.kind in LINE_KINDS:
             return outlines.line_path(metric, place, 129)
         if figure.kind == "parallels":
             return chain(outlines.line_path(metric, line, 129) for line in place)
-        if figure.kind in ("circle", "ball"):
+        if figure.kind in CIRCLE_KINDS:
             return self.rings[figure.name]
         if figure.kind == "polygon":
             return sample_segments(view, place, np.roll(place, -1, axis=0))
+        if figure.kind == "locus":
+            return self.locus(figure)
         return self._arc(*place) if figure.kind == "angle" else np.asarray(place)
+
+    def locus(self, figure: Figure) -> Floats:
+        """Return where a point is for every value of what it depends on; NaN where it is not."""
+        mover, end = (self.by_name[name] for name in figure.parents)
+        chained = _between(self.figures, mover.name, end.name)
+        if end.name not in chained:
+            return NOTHING
+        steps = [figure for figure in self.figures if figure.name in chained]
+        trial = object.__new__(Construction)
+        trial.__dict__.update(self.__dict__ | {"places": dict(self.places)})
+        trial.by_name = dict(self.by_name)
+        path = np.full((LOCUS_STEPS + 1, 2), np.nan)
+        for i, value in enumerate(self._values_of(mover)):
+            for step in steps:
+                moved = step._replace(value=value) if step.name == mover.name else step
+                trial.places[step.name] = trial._found(moved, trial.given(moved))
+            if trial.places[end.name] is not None:
+                path[i] = trial.places[end.name]
+        return path
+
+    def _values_of(self, mover: Figure) -> Floats:
+        part = np.linspace(0, 1, LOCUS_STEPS + 1)
+        if mover.kind == "number":
+            return NUMBER_RANGE[0] + (NUMBER_RANGE[1] - NUMBER_RANGE[0]) * part
+        way = self.by_name[mover.parents[0]]
+        if way.kind in CIRCLE_KINDS:
+            return 2 * math.pi * part
+        ends = self._ends(way)
+        if ends is not None:
+            return len(ends) * part * (1 - 1e-9)
+        K = self.metric.curvature
+        longest = 1.57 / math.sqrt(K) if K > 0 else 8.0 / math.sqrt(-K) if K else 10.0
+        return min(longest, 20.0) * (2 * part - 1) ** 3
 
     def _arc(self, p: Floats, x: Floats, q: Floats) -> Floats:
         C = np.linalg.cholesky(metric_tensor(x, self.metric))
@@ -320,11 +311,14 @@ class Construction:
         steps = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ np.linalg.inv(C)
         return np.asarray(self.metric.exp(x, steps))
 
-    def nearest(self, spot: Floats, view: View, reach: float, needed: str) -> str | None:
+    def nearest(self, spot: Floats, view: View, reach: float, kinds: tuple[str, ...]) -> str | None:
+        """Return the name of the figure of some kinds that is next to a place on the screen."""
         best = None
         least = reach
-        for figure, place in self.placed(*(LINE_KINDS if needed == "L" else POINT_KINDS)).items():
-            if needed == "P":
+        for figure, place in self.placed(*kinds).items():
+            if figure.kind == "number":
+                continue
+            if figure.kind in POINT_KINDS:
                 on_path = view.to_screen(place)[None]
             else:  # the point of each piece of its path that is nearest
                 path = np.concatenate(see_path(view, self.path(figure, view)))
@@ -340,110 +334,14 @@ class Construction:
         return best
 
 
-def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
-    """Return perimeter and area, and, where no sides cross, the sum of the inner angles.
-
-    The area comes from triangles, the angles from the corners: K·area = angle sum - (n - 2)π is
-    the theorem of Gauss and Bonnet, which neither computation uses.
-    """
-    after = np.roll(corners, -1, axis=0)
-    K = metric.curvature
-    y = conformal.ConformalPlane(metric, corners[0]).from_points(corners)
-    signed = float(conformal.signed_areas(y[0], y[1:-1], y[2:], K).sum())
-    found = {"perimeter": float(np.sum(metric.distance(corners, after))), "area": abs(signed)}
-    if _sides_cross(corners, after):
-        return found
-    ahead, behind = (conformal.difference(np.roll(y, shift), y, K) for shift in (-1, 1))
-    inner = np.angle(behind * np.conj(ahead)) * math.copysign(1, signed) % (2 * math.pi)
-    return found | {"angle_sum": float(inner.sum()), "curved_area": K * abs(signed)}
-
-
-def _sides_cross(p: Floats, q: Floats) -> bool:
-    along = (q - p)[:, None]
-    n = len(p)
-
-    def sides(x: Floats) -> Floats:  # of x[j] seen along side i
-        off = x - p[:, None]
-        return np.sign(along[..., 0] * off[..., 1] - along[..., 1] * off[..., 0])
-
-    parts = sides(p[None]) * sides(q[None]) <= 0
-    gap = (np.arange(n) - np.arange(n)[:, None]) % n
-    return bool((parts & parts.T & (gap > 1) & (gap < n - 1)).any())
-
-
-def check_sheet(index: int, made: Construction, answer: str) -> tuple[bool, str]:
-    key, numbers = CHECKS[index](made, answer)
-    said = SHEETS[index]["answers"][key].format(K=made.metric.curvature, **numbers)
-    return key == "right", said.replace("= -", "= \N{MINUS SIGN}")
-
-
-def _angle_sum(made: Construction, answer: str) -> Found:
-    found = _polygons(made, 3)
-    if not found:
-        return "none", {}
-    total = math.degrees(found[0]["angle_sum"])
-    numbers = {"total": total, "missing": math.degrees(found[0]["curved_area"])}
-    if abs(total - 150.0) <= 1:
-        return "right", numbers
-    should_grow = (total > 150.0) == (made.metric.curvature < 0)
-    return "larger" if should_grow else "smaller", numbers
-
-
-def _sheet_of_parallels(made: Construction, answer: str) -> Found:
-    lines = made.placed(*LINE_KINDS, hidden=True)
-    K = made.metric.curvature
-    if not lines or "P" not in made.by_name:
-        return "gone", {}
-    first, *others = lines
-    others = [figure for figure in others if "P" in figure.parents]
-    meets = {f.name: constructions.meet(lines[first], lines[f], made.metric) for f in others}
-    missing = [name for name, place in meets.items() if np.isnan(place).all()]
-    if not others:
-        return "none", {}
-    if not missing:
-        return "elliptic" if K > 0 else "meets", {}
-    if K == 0:
-        return "flat", {}
-    return "right" if len(missing) > 1 else "one", {"names": " and ".join(missing[:2])}
-
-
-def _circles(made: Construction, answer: str) -> Found:
-    radii = made.placed("circle", "ball", hidden=True).values()
-    K = made.metric.curvature
-    if not radii:
-        return "none", {}
-    ratios = [constructions.circle_measures(r, K)[0] / (math.tau * r) for r in radii]
-    best = min(ratios, key=lambda ratio: abs(ratio - 1.5))
-    if abs(best - 1.5) <= 0.02:
-        return "right", {"ratio": best}
-    if K >= 0:
-        return "flat", {"ratio": best}
-    return "larger" if best < 1.5 else "smaller", {"ratio": best}
-
-
-def _squares(made: Construction, answer: str) -> Found:
-    found = _polygons(made, 4)
-    if not found:
-        return "gone", {}
-    angle = math.degrees(found[0].get("angle_sum", math.nan)) / 4
-    if not abs(angle - 90) < 0.5:
-        return "wrong", {"angle": angle}
-    return "right" if abs(made.metric.curvature) <= 0.02 else "small", {}
-
-
-def _polygons(made: Construction, n: int) -> list[dict[str, float]]:
-    found = made.placed("polygon", hidden=True).values()
-    return [polygon_measures(corners, made.metric) for corners in found if len(corners) == n]
-
-
-def _name_of_diagram(made: Construction, answer: str) -> Found:
-    return "right" if answer == "voronoi" else "wrong", {}
-
-
-CHECKS: tuple[Callable[[Construction, str], Found], ...] = (
-    _angle_sum,
-    _sheet_of_parallels,
-    _circles,
-    _squares,
-    _name_of_diagram,
-)
+def _between(figures: tuple[Figure, ...], start: str, end: str) -> set[str]:
+    """Return the names of figures that depend on one and that another depends on, with both."""
+    later = {start}
+    for figure in figures:
+        if not later.isdisjoint(figure.parents):
+            later.add(figure.name)
+    earlier = {end}
+    for figure in reversed(figures):
+        if figure.name in earlier:
+            earlier.update(figure.parents)
+    return later & earlier

@@ -6,6 +6,7 @@ With all of them, an answer takes a second or so and a fit some minutes of one c
 MOST_POINTS = 2000  # of the plane
 MOST_FIGURES = 200  # constructed from the points
 MOST_CORNERS = 24  # of a constructed polygon
+NOTE_LETTERS = 120
 MOST_TILES = 1500
 
 TABLE_BYTES = 5_000_000  # of an upload

@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app import _figures, _state, _views
+from cayleyklein.app import _drawing, _figures, _measures, _state, _views
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains, equivalent_balls
 from cayleyklein.geometry import constructions, measure, proximity_planes
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import outlines
+from cayleyklein.plotting import labels, outlines
 from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_circle
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
 
 HANDLES = ("center", "major", "minor")
+PICTURE_SIZE = 720.0  # pixels of a saved picture
 
 page_view = lru_cache(maxsize=64)(_views.View)
 
@@ -47,11 +48,43 @@ def describe(state: _state.PlaneState, view: _views.View) -> str:
     return "; ".join([*parts, ", ".join(shown) or "points only"])
 
 
+def headline(state: _state.PlaneState, made: _figures.Construction) -> str:
+    """Say in a sentence what is seen."""
+    K = state.curvature
+    for figure, corners in made.placed("polygon").items():
+        found = _measures.polygon_measures(corners, made.metric)
+        if len(corners) == 3 and "angle_sum" in found:
+            total = math.degrees(found["angle_sum"])
+            relation = "less than" if K < 0 else "more than" if K else "exactly"
+            end = f", {relation} 180°" if K else ", as Euclid says"
+            return f"The angles of triangle {figure.name} add up to {total:.1f}°{end}."
+    if state.tiling is not None:
+        p, q = state.tiling[:2]
+        plane = f"the {made.metric.geometry} plane"
+        return f"{q} polygons of {p} equal sides around each corner fill {plane}."
+    if not state.points:
+        return f"The {made.metric.geometry} plane, empty."
+    points = _state.plural(len(state.points), "point")
+    if state.shown & {"cells", "regions"} and state.order == 1:
+        return f"{points}, and around each the places nearest to it, measured with {_curved(K)}."
+    return f"{points} of the {made.metric.geometry} plane, with {_curved(K)}."
+
+
+def _curved(K: float) -> str:
+    return f"curvature {K:.2f}".replace("-", "\N{MINUS SIGN}") if K else "no curvature"
+
+
 class Drafter:
     """Draw a state. While a point is dragged, order k is drawn around this point only."""
 
-    def __init__(self, state: _state.PlaneState, moving: int | None = None) -> None:
+    def __init__(
+        self,
+        state: _state.PlaneState,
+        moving: int | None = None,
+        lit: frozenset[str] = frozenset(),
+    ) -> None:
         self.state = state
+        self.lit = lit  # names of figures that are shown brighter
         self.metric = state.metric
         self._moving = moving
         self.inside = state.inside
@@ -117,8 +150,8 @@ class Drafter:
             reach = FAR_OUT * np.linalg.norm(self.metric.inverse_factor, axis=1)
             window = np.stack([self.metric.center - reach, self.metric.center + reach])
         x = self.state.coordinates[self.live]
-        labels = self.state.labels[self.live]
-        return CayleyKleinVoronoi(x, self.metric, order=order, labels=labels, window=window)
+        classes = self.state.labels[self.live]
+        return CayleyKleinVoronoi(x, self.metric, order=order, labels=classes, window=window)
 
     @cached_property
     def lit_cell(self) -> int | None:
@@ -168,7 +201,8 @@ class Drafter:
     def view(self, chart: str) -> _views.View:
         return page_view(self.metric, chart, self.state.turn, self.state.tilt)
 
-    def scene(self, chart: str) -> Scene:
+    def scene(self, chart: str, frame: labels.Frame | None = None) -> Scene:
+        """Return the scene in a chart; labels are placed for a frame, the whole if None."""
         view = self.view(chart)
         x = self.state.coordinates
         # in charts that end at the conic, the points outside it are drawn on it
@@ -177,7 +211,7 @@ class Drafter:
         self._draw_cells(canvas)
         self._draw_tiling(canvas)
         self._draw_lines(canvas)
-        self.construction.draw(canvas)
+        _drawing.draw_figures(self.construction, canvas, self.lit)
         points = view.to_screen(placed)
         away = view.faces_away(placed)
         handles = NOTHING
@@ -190,7 +224,11 @@ class Drafter:
             canvas.put(Shape("marks", handles[:1], "paper", 7.5, marker="cross", **look))
             canvas.put(Shape("marks", handles[1:], "paper", 7.0, marker="square", **look))
         self._draw_points(canvas, points, away)
-        return Scene(view, canvas.shapes(), points, away, handles, describe(self.state, view))
+        shapes = canvas.shapes()
+        frame = frame or labels.Frame(view.window, PICTURE_SIZE)
+        words = labels.place_labels(canvas.labels, shapes, frame)
+        told = describe(self.state, view)
+        return Scene(view, (*shapes, *words), points, away, handles, told)
 
     @cached_property
     def _cells(self) -> tuple[list[Any], list[Any]]:
@@ -218,7 +256,7 @@ class Drafter:
         if "cells" in shown:
             lines.append((self._certain_edges(self.diagram.ridge_segments()[1]), 1.0, 0.6))
         if self.labelled:
-            lines.append((self._certain_edges(self.diagram.frontier()), 2.0, 1.0))
+            lines.append((self._certain_edges(self.diagram.frontier()), 1.5, 0.8))
         return looks, lines
 
     def _certain_edges(self, edges: Floats) -> Floats:
@@ -314,9 +352,9 @@ class Drafter:
             ends = path[[-1, 0] if (path[-1] - path[0]) @ (q - p) > 0 else [0, -1]]
             ends = ends if self.state.curvature < 0 else NOTHING  # P, which is beyond q, and Q
             canvas.marks(ends, "ink", 5.0, marker="diamond")
-            places = np.stack([p, q, *ends])
-            names = ("p", "q", "P", "Q")[: 2 + len(ends)]
-            canvas.put(Shape("words", canvas.view.to_screen(places), "ink", text=names))
+            seen = canvas.view.to_screen(np.stack([p, q, *ends]))
+            for name, place in zip("pqPQ", seen, strict=False):
+                canvas.label(name, "ink", place[None])
         if canvas.view.chart == "hyperboloid" and canvas.view.surface:
             # how the surface is projected from its centre to the plane (paper, figure 3)
             view = canvas.view
@@ -330,20 +368,23 @@ class Drafter:
                 canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
-        labels = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)
+        classes = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)
         size = 2.0
         if len(points) <= 600:
             size = 6.0 if len(points) <= 60 else 4.0
         faint = away | ~self.inside
-        for label in np.unique(labels).tolist():
+        for label in np.unique(classes).tolist():
             color, marker, _ = class_look(label) if self.labelled else ("ink", "circle", 1.0)
             for hidden, alpha in ((True, 0.35), (False, 1.0)):
-                mine = points[(labels == label) & (faint == hidden)]
+                mine = points[(classes == label) & (faint == hidden)]
                 canvas.put(Shape("marks", mine, color, size, marker=marker, alpha=alpha))
         if self.lit_cell is not None:
             lit = self.live[self.diagram.cell_generators[self.lit_cell]]
             canvas.put(Shape("marks", points[lit], "", 10.0, edge="ink", edge_width=2))
-        for index, radius in zip(dict.fromkeys(self.state.chosen), (12.0, 9.0), strict=False):
+        chosen_points = list(dict.fromkeys(self.state.chosen))
+        if not self.state.shown & {"geodesics", "bisector", "cross"}:
+            del chosen_points[1:]  # nothing is drawn for the second one
+        for index, radius in zip(chosen_points, (12.0, 9.0), strict=False):
             chosen = points[index : index + 1]  # none without points
             canvas.put(Shape("marks", chosen, "", radius, edge="gold", edge_width=2.4))
 

@@ -12,6 +12,7 @@ import webbrowser
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
@@ -24,12 +25,14 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 import cayleyklein
 from cayleyklein import __version__, geometry
-from cayleyklein.app import _limits
-from cayleyklein.app._exports import EXPORTS
-from cayleyklein.app._figures import FIGURE_COLORS, SHEETS, TOOLS
+from cayleyklein.app import _limits, _worksheets
+from cayleyklein.app._exports import EXPORTS, SIZE, view_elements
+from cayleyklein.app._figures import FIGURE_COLORS
 from cayleyklein.app._learn import LearnSession, run_apart, start_apart
+from cayleyklein.app._scene import Drafter, headline
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
+from cayleyklein.app._tools import GROUPS, MOVES, TOOLS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import MARKERS, PALETTE, STRENGTHS
 
@@ -48,7 +51,13 @@ HEADERS = {
 
 
 class Explorer:
-    def __init__(self, port: int = 0, host: str = LOOPBACK) -> None:
+    def __init__(
+        self,
+        port: int = 0,
+        host: str = LOOPBACK,
+        sheets: dict[str, _worksheets.Worksheet] | None = None,
+    ) -> None:
+        self.sheets = _worksheets.bundled_worksheets() | (sheets or {})
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family, backlog=128)
         self._socket.setblocking(False)
@@ -63,6 +72,7 @@ class Explorer:
             (r"/ws/(?:plane|learn)", Socket),
             (r"/export/([a-z.]+)", ExportHandler),
             (r"/reference/(.*)", ReferenceHandler),
+            (r"/palette.css", PaletteHandler),
             (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
         ]
         application = Application(
@@ -89,9 +99,15 @@ class Explorer:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-async def serve(port: int, host: str, browser: bool, tell: Callable[[str], None]) -> None:
+async def serve(
+    port: int,
+    host: str,
+    browser: bool,
+    tell: Callable[[str], None],
+    sheets: dict[str, _worksheets.Worksheet] | None = None,
+) -> None:
     try:
-        server = Explorer(port, host)
+        server = Explorer(port, host, sheets)
     except OSError as error:
         said = f"Cannot listen on host {host}, port {port}: {error.strerror or error}."
         advice = "Give another host or port; port 0 is any that is free."
@@ -195,19 +211,63 @@ class ReferenceHandler(Guarded):
     head = get  # the server leaves out what follows the headers
 
 
+class PaletteHandler(Guarded):
+    """The colours of the pictures, as variables of styles."""
+
+    def get(self) -> None:
+        self.set_header("Content-Type", "text/css; charset=utf-8")
+        light, dark = (
+            "".join(f"--{name}:{color};" for name, color in PALETTE[theme].items())
+            for theme in ("light", "dark")
+        )
+        dimmed = f':root:not([data-theme="light"]){{{dark}}}'
+        self.write(
+            f":root{{{light}}}@media(prefers-color-scheme:dark){{{dimmed}}}"
+            f':root[data-theme="dark"]{{{dark}}}'
+        )
+
+    head = get
+
+
+@cache
+def first_views() -> tuple[str, tuple[str, ...]]:
+    """Return the sentence and the views of the first picture, which need no script."""
+    palette = {name: f"var(--{name})" for name in PALETTE["light"]}
+    drafter = Drafter(PlaneState.from_query(""))
+    drawn = (view_elements(drafter.scene(chart), palette) for chart in drafter.state.charts)
+    frame = f'<svg class="still" viewBox="0 0 {SIZE} {SIZE}" aria-hidden="true">'
+    views = tuple(f"{frame}{shapes}</svg>" for shapes in drawn)
+    return headline(drafter.state, drafter.construction), views
+
+
+def with_soft_hyphens(title: str) -> str:
+    """Say where the long names of tools may be broken."""
+    for start, end in (("Perpen", "dicular"), ("Equi", "distant"), ("Horo", "cycle")):
+        title = title.replace(start + end, f"{start}\u00ad{end}")
+    return title
+
+
 class PageHandler(Guarded):
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
         facts = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS, "strengths": STRENGTHS}
         if page == "plane":
-            facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS}
+            sheets = {name: sheet.title for name, sheet in self.explorer.sheets.items()}
+            facts |= {"tour": TOUR, "sheets": sheets, "hues": FIGURE_COLORS}
+        tiles = {name: (*about, "move") for name, about in MOVES.items()}
+        tiles |= {name: (t.title, t.key, t.help, t.group) for name, t in TOOLS.items()}
+        said, firsts = ("", ()) if self.request.query else first_views()
         self.render(
             f"{page}.html",
             page=page,
             version=__version__,
             ranges=RANGES,
             charts=CHART_NAMES,
-            tools=TOOLS,
+            groups=GROUPS,
+            tiles=tiles,
+            soft=with_soft_hyphens,
+            headline=said,
+            firsts=firsts,
             letters=LETTERS,
             most_bytes=_limits.TABLE_BYTES,
             facts=json.dumps(facts).replace("<", "\\u003c"),
@@ -258,7 +318,7 @@ class Socket(Guarded, WebSocketHandler):
                 query = str(given).lstrip("?")
                 given = []
                 if self.request.path == "/ws/plane":
-                    self.session = PlaneSession(query)
+                    self.session = PlaneSession(query, self.explorer.sheets)
                 else:
                     self.session = LearnSession(query, self.explorer.slots)
                     self._ticking = asyncio.create_task(self._tick(self.session))

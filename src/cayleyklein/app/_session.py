@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, get_origin
@@ -9,14 +10,15 @@ from typing import Any, get_origin
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_choice, as_real
-from cayleyklein.app import _figures, _limits, _scene, _state, _views
+from cayleyklein._validation import as_choice
+from cayleyklein.app import _figures, _limits, _measures, _scene, _state, _views, _worksheets
+from cayleyklein.app._constructing import Constructing
+from cayleyklein.app._tools import POINT_KINDS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
+from cayleyklein.plotting import labels
 from cayleyklein.plotting.shapes import Shape
 from cayleyklein.plotting.views import sample_segments, see_path
-
-PROMPTS = {"P": "a point, or empty ground for a new one", "L": "a line or a segment"}
 
 
 def run_command(session: Any, command: Any) -> None:
@@ -63,8 +65,21 @@ def run_commands(session: Any, commands: list[Any]) -> list[str]:
     return []
 
 
-class PlaneSession:
-    def __init__(self, query: str = "") -> None:
+QUIET = ("hover", "leave", "frame", "light")  # commands that leave what was said
+
+
+class PlaneSession(Constructing):
+    """The plane of one visitor; `sheets` are worksheets by name, by default the package's."""
+
+    def __init__(
+        self, query: str = "", sheets: Mapping[str, _worksheets.Worksheet] | None = None
+    ) -> None:
+        super().__init__()
+        self.sheets = _worksheets.bundled_worksheets() if sheets is None else sheets
+        self.sheet: _worksheets.Worksheet | None = None  # that the next answer tells of
+        self._opened: _worksheets.Worksheet | None = None
+        self.frames: dict[int, labels.Frame] = {}
+        self.upto: int | None = None  # how many objects a replay of the construction shows
         self.state = _state.PlaneState.from_query("")
         refused = run_commands(self, [{"do": "load", "query": query}])
         self.errors = [f"The address was not understood: {said}" for said in refused]
@@ -75,26 +90,29 @@ class PlaneSession:
         self._pointer: tuple[str, list[Any]] | None = None
         self.verdict: tuple[bool, str] | None = None
         self.said: list[str] = []
-        self.tool = "hand"
-        self.picked = list[str]()
 
     def view(self, index: int = 0) -> _views.View:
         return self.drafter.view(self.state.charts[-1 if index else 0])
 
     @property
     def drafter(self) -> _scene.Drafter:
-        if self._drafter.state is not self.state:
-            self._drafter = _scene.Drafter(self.state, self._moving)
+        lit = frozenset({self.lit, *self.picked} - {""})
+        if self._drafter.state is not self.state or self._drafter.lit != lit:
+            if self._drafter.lit != lit:
+                self._drawn = None
+            self._drafter = _scene.Drafter(self.state, self._moving, lit)
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
         before = self.state
         self._pointer = None
-        if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
+        if any(isinstance(c, dict) and c.get("do") not in QUIET for c in commands):
             self.errors = []
             self.said = []
             self.verdict = None
         self.errors += run_commands(self, commands)
+        if self.state is not before:
+            self.upto = None
         if self.state is not before and not self._pointer:
             self.do_leave()  # what the pointer showed is out of date
         return self.answer()
@@ -118,16 +136,32 @@ class PlaneSession:
             "objects": self.objects_answer(),
             "tiling": state.tiling and state.tiling._asdict(),
             "verdict": self.verdict,
+            "headline": _scene.headline(state, drafter.construction),
+            "lit": self.lit,
+            "upto": self.upto,
         }
         if self._drawn is not state:
-            answer["pictures"] = [self._picture(chart) for chart in state.charts]
+            answer["pictures"] = [self._picture(i) for i in range(len(state.charts))]
             self._drawn = state
+        if self.sheet is not None:
+            answer["sheet"] = self._sheet_answer(self.sheet)
+            self.sheet = None
         if self._pointer is not None:
             answer["readout"], answer["pointer"] = self._pointer
         return answer
 
-    def _picture(self, chart: str) -> dict[str, Any]:
-        scene = self.drafter.scene(chart)
+    def _picture(self, index: int) -> dict[str, Any]:
+        chart = self.state.charts[index]
+        drafter = self.drafter
+        if self.upto is not None:
+            objects = self.state.objects[: self.upto]
+            drafter = _scene.Drafter(replace(self.state, objects=objects), lit=drafter.lit)
+        frame = self.frames.get(index)
+        scene = drafter.scene(chart, frame)
+        gliders = {
+            figure.name: scene.view.to_screen(place)
+            for figure, place in drafter.construction.placed("on").items()
+        }
         return {
             "chart": chart,
             "title": scene.view.title,
@@ -138,26 +172,32 @@ class PlaneSession:
             "points": scene.points,
             "away": scene.away.astype(np.int8),
             "handles": scene.handles,
+            "gliders": list(gliders),
+            "glides": np.array([*gliders.values()]).reshape(-1, 2),
         }
 
-    def tool_answer(self) -> dict[str, Any]:
-        needed = self._needed()
-        prompt = ""
-        names = [f.name for f in self.state.objects if needed and f.fits(needed)]
-        if needed:
-            start = f" {', '.join(self.picked)}: then" if self.picked else ": choose"
-            prompt = f"{_figures.TOOLS[self.tool].title}{start} {PROMPTS[needed]}."
-            if self.tool == "polygon" and len(self.picked) > 2:
-                prompt += f" Choose {self.picked[0]} again to end."
-        return {"name": self.tool, "prompt": prompt, "candidates": names, "needs": needed}
+    def do_frame(self, view: int, box: list[float], width: float) -> None:
+        """Take the part of a view that is shown, which labels are placed for."""
+        corners = np.array(box, dtype=float)
+        sound = corners.shape == (4,) and np.isfinite(corners).all() and width > 0
+        if view not in (0, 1) or not sound or (corners[2:] <= corners[:2]).any():
+            raise InvalidInputError("A frame must be a box and its width in pixels.")
+        frame = labels.Frame(corners.reshape(2, 2), min(width, 4000.0))
+        if frame.scale * np.ptp(frame.window[:, 1]) > 4000:
+            raise InvalidInputError("A frame may be 4,000 pixels high.")
+        self.frames[view] = frame
+        if self.state.objects or "cross" in self.state.shown:
+            self._drawn = None
 
-    def objects_answer(self) -> list[dict[str, Any]]:
-        made = self.drafter.construction
-        answers = []
-        for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS):
-            title = _figures.TOOLS[figure.kind].title
-            answers.append(figure._asdict() | {"title": title, "measure": made.measure(figure)})
-        return answers
+    def do_light(self, name: str) -> None:
+        """Show a figure brighter, or none for ""."""
+        self.lit = name
+
+    def do_replay(self, step: int) -> None:
+        """Show the first objects only, in the order of their construction; all for -1."""
+        n = len(self.state.objects)
+        self.upto = None if step < 0 else min(step, n)
+        self._drawn = None
 
     def do_set(self, values: dict[str, Any]) -> None:
         self.state = self.state.with_parts(values)
@@ -218,8 +258,8 @@ class PlaneSession:
         made = self.drafter.construction
         figures = self.state.objects
         names = {f.name for f in figures if f.kind == "point" and f.value == index}
-        mine = [f for f in figures if names & set(f.parents) and f.kind not in _figures.POINT_KINDS]
-        told = "; ".join(f"{f.name}: {made.measure(f)}" for f in mine[-2:])
+        mine = [f for f in figures if names & set(f.parents) and f.kind not in POINT_KINDS]
+        told = "; ".join(f"{f.name}: {_measures.measure(made, f)}" for f in mine[-2:])
         self._pointer = told or said, shapes
         if index not in self.state.chosen:
             self.do_choose(index)
@@ -294,123 +334,6 @@ class PlaneSession:
     def do_leave(self) -> None:
         self._pointer = "", []
 
-    def _needed(self) -> str:
-        """Return what the tool takes next: a point ("P"), a line ("L"), or nothing ("")."""
-        if self.tool not in _figures.TOOLS:
-            return ""
-        n = len(self.picked)
-        needs = _figures.TOOLS[self.tool].needs.replace("*", "P" * n)
-        return needs[n : n + 1]
-
-    def do_tool(self, name: str) -> None:
-        self.tool = as_choice(name[:20], "tool", ("hand", "move", "turn", *_figures.TOOLS))
-        self.picked = []
-
-    def do_pick(self, x: float, y: float, view: int, reach: float) -> None:
-        """Give the tool what is at a place of the drawing, or a new point there."""
-        needed = self._needed()
-        looking = self.view(view)
-        spot = np.array([x, y])
-        if not needed:
-            return
-        found = self.drafter.construction.nearest(spot, looking, abs(reach), needed)
-        if found is None and needed == "L":
-            raise InvalidInputError("There is no line here; choose a line or a segment.")
-        if found is None:
-            if not looking.holds(spot):
-                raise InvalidInputError("This is outside the geometry.")
-            seen = np.linalg.norm(looking.to_screen(self.state.coordinates) - spot, axis=1)
-            if not (seen < abs(reach)).any():
-                self.do_add(x, y, view)
-                seen = np.append(seen, -1)
-            found = self._name_point(int(np.argmin(seen)))
-        self.do_take(found)
-
-    def do_take(self, name: str = "") -> None:
-        """Give the tool a figure by its name, or the chosen point; construct when it has all."""
-        needed = self._needed()
-        if not needed:
-            return
-        if not name and self.state.points and needed == "P":
-            name = self._name_point(self.state.chosen[0])
-        figure = self.drafter.construction.by_name.get(name)
-        if figure is None or not figure.fits(needed):
-            raise InvalidInputError(f"Choose {PROMPTS[needed]}.")
-        ends = self.tool == "polygon" and self.picked[:1] == [name]
-        if not ends:
-            if name in self.picked:
-                raise InvalidInputError(f"{name} is taken already; choose another.")
-            self.picked.append(name)
-        picked = self.picked
-        all_needed = _figures.TOOLS[self.tool].needs
-        if self.tool == "polygon":
-            is_complete = ends and len(picked) > 2
-        else:
-            is_complete = len(picked) == len(all_needed)
-        if is_complete:
-            self.picked = []
-            radius = self.state.radius if self.tool == "ball" else 0.0
-            if self.tool != "point":
-                self._construct(_figures.Figure(self.tool, "", tuple(picked), value=radius))
-
-    def _name_point(self, index: int) -> str:
-        for figure in self.state.objects:
-            if figure.kind == "point" and figure.value == index:
-                return figure.name
-        return self._construct(_figures.Figure("point", "", value=index))
-
-    def _construct(self, figure: _figures.Figure) -> str:
-        figures = self.state.objects
-        taken = self.drafter.construction.by_name
-        if len(figures) >= _limits.MOST_FIGURES:
-            raise InvalidInputError(f"{_limits.MOST_FIGURES} objects are the most of a page.")
-        name = "".join(figure.parents)[:12] if figure.kind == "polygon" else ""
-        if not name or name in taken:
-            name = _figures.new_name(figure.kind, taken)
-        figure = _figures.checked(figure._replace(name=name), taken)
-        self.state = replace(self.state, objects=(*figures, figure))
-        if figure.kind != "point":
-            self.said.append(f"{name}: {self.drafter.construction.measure(figure)}")
-        return name
-
-    def do_figure(self, name: str, part: str, value: str) -> None:
-        figures = self.state.objects
-        found = self.drafter.construction.by_name
-        if name not in found:
-            raise InvalidInputError(f"There is no object {name[:20]!r}.")
-        new: Any = value
-        if part == "name":
-            _figures.check_figure_name(value, set(found) - {name})
-            renamed = []
-            for figure in figures:
-                parents = tuple(value if parent == name else parent for parent in figure.parents)
-                renamed.append(figure._replace(parents=parents))
-            figures = tuple(renamed)
-        elif part == "color":
-            as_choice(value[:20], "color", tuple(_figures.FIGURE_COLORS))
-        elif part == "hidden":
-            new = value == "1"
-        elif part == "value" and found[name].kind == "ball":
-            (radius,) = _figures.read_numbers(value, "radius", 1)
-            new = as_real(radius, "radius", "(0, 20]")
-        else:
-            raise InvalidInputError(f"{part[:20]!r} of {name} cannot be changed.")
-        changed = list(figures)
-        for i, figure in enumerate(figures):
-            if figure.name == name:
-                changed[i] = figure._replace(**{part: new})
-        self.state = replace(self.state, objects=tuple(changed))
-
-    def do_remove(self, name: str) -> None:
-        objects, lost = _figures.without(self.state.objects, name)
-        self.state = replace(self.state, objects=objects)
-        self.picked = []
-        self._tell_lost(name, lost[1:])
-
-    def _tell_lost(self, name: str, lost: list[str]) -> None:
-        if lost:
-            self.said.append(f"{name} is gone, and with it {', '.join(lost)}. Undo brings it back.")
-
     def do_tile(self, p: int, q: int, depth: int, edge: float) -> None:
         """Lay a tiling {p, q}, or none for p = 0; an edge of 0 keeps K where it can."""
         if not p:
@@ -438,7 +361,39 @@ class PlaneSession:
             move = np.asarray(state.metric.transvection(start, place))
         self.state = state.moved(move)
 
-    def do_check(self, sheet: int, answer: str = "") -> None:
-        if not 0 <= sheet < len(_figures.SHEETS):
-            raise InvalidInputError(f"There is no worksheet {sheet + 1}.")
-        self.verdict = _figures.check_sheet(sheet, self.drafter.construction, answer)
+    def _sheet_answer(self, sheet: _worksheets.Worksheet) -> dict[str, Any]:
+        return {
+            "title": sheet.title,
+            "steps": [
+                {
+                    "title": step.title,
+                    "question": step.question,
+                    "hint": step.hint,
+                    "choices": step.choices,
+                    "checks": bool(step.rules),
+                }
+                for step in sheet.steps
+            ],
+        }
+
+    def do_sheet(self, name: str) -> None:
+        """Open a worksheet by its name, and load its start."""
+        if name not in self.sheets:
+            raise InvalidInputError(f"There is no worksheet {name[:30]!r}.")
+        self._open(self.sheets[name])
+
+    def do_own_sheet(self, content: str) -> None:
+        """Open a worksheet that the visitor gives as Markdown."""
+        self._open(_worksheets.read_worksheet(content))
+
+    def _open(self, sheet: _worksheets.Worksheet) -> None:
+        self.do_load(sheet.start or "shown=")
+        self.do_tool("hand")
+        self.sheet = self._opened = sheet
+
+    def do_check(self, step: int, answer: str = "") -> None:
+        """Check a step of the worksheet that was opened last."""
+        steps = self._opened.steps if self._opened else ()
+        if not 0 <= step < len(steps):
+            raise InvalidInputError(f"There is no step {step + 1} of a worksheet.")
+        self.verdict = _worksheets.check(steps[step], self.drafter.construction, answer)

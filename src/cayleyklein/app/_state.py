@@ -241,9 +241,10 @@ class PlaneState:
         most = _limits.MOST_POINTS
         if len(self.points) > most:
             raise InvalidInputError(f"{most} points are the most that the page draws.")
-        for kind, name, *_, value in self.objects:
-            if kind == "point" and value not in range(len(self.points)):
-                raise InvalidInputError(f"There is no point number {value:g} for {name}.")
+        for figure in self.objects:
+            if figure.kind == "point" and figure.value not in range(len(self.points)):
+                said = f"There is no point number {figure.value:g} for {figure.name}."
+                raise InvalidInputError(said)
         last = max(0, len(self.points) - 1)
         first, second = (min(max(i, 0), last) for i in self.chosen)
         if first == second:
@@ -326,6 +327,9 @@ class PlaneState:
 
     @classmethod
     def from_query(cls, query: str) -> Self:
+        """Return the state of an address; without one, the first picture."""
+        if not query:
+            return cls().with_parts(first_picture())
         return cls(points=scatter(28, seed=3)).with_parts(
             dict(parse_qsl(query, keep_blank_values=True))
         )
@@ -363,6 +367,34 @@ def scatter(n: int, seed: int) -> tuple[Generator, ...]:
     side = np.where(spot[:, 1] > 0.35 * np.sin(3 * spot[:, 0]), 0, 1)
     label = np.where(np.hypot(spot[:, 0] - 0.45, spot[:, 1] + 0.1) < 0.3, 2, side)
     return tuple(rounded_point(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
+
+
+def first_picture() -> dict[str, Any]:
+    """Return the parts of the first picture: a rose window of cells, and a triangle in it.
+
+    Each ring has as many points, every other one turned by half a step; at K = -1 the rings are
+    equally far from each other. The corners are every third point of a ring.
+    """
+    n = 12
+    points = [(0.0, 0.0, 3)]
+    for ring, label in enumerate((3, 0, 5, 1, 6, 2)):
+        radius = math.tanh(0.3 * (ring + 1))
+        for i in range(n):
+            turn = 2 * math.pi * (i + ring % 2 / 2) / n
+            points.append((radius * math.sin(turn), radius * math.cos(turn), label))
+    corners = (1 + 4 * n + i * n // 3 for i in range(3))  # of the fifth ring
+    named = [f"point,{name},,ink,0,{i}" for name, i in zip("ABC", corners, strict=True)]
+    return {
+        "curvature": -0.9,
+        "major": 1,
+        "minor": 1,
+        "angle": 0,
+        "chart": "poincare",
+        "second": "klein",
+        "shown": "regions",
+        "points": ";".join(f"{x:.4f},{y:.4f},{label}" for x, y, label in points),
+        "objects": ";".join([*named, "polygon,ABC,A.B.C,elliptic,2,0"]),
+    }
 
 
 def read_part(name: str, text: str) -> Any:

@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -40,6 +41,9 @@ def open_explorer(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 5006,
     host: Annotated[str, typer.Option(help="Address; this computer by default.")] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+    worksheets: Annotated[
+        Path | None, typer.Option(help="A worksheet (.md), or a folder of them.")
+    ] = None,
 ) -> None:
     """Open a page where points, conics and curvatures can be moved, and metrics learned."""
     from cayleyklein.app import explore
@@ -47,7 +51,7 @@ def open_explorer(
     def tell(address: str) -> None:
         typer.echo(f"The explorer is at {address} (Ctrl+C ends it).")
 
-    explore(port, host, browser=not no_browser, on_start=tell)
+    explore(port, host, browser=not no_browser, on_start=tell, worksheets=worksheets)
 
 
 # in the order of the help

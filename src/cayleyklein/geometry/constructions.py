@@ -46,7 +46,7 @@ def _normal(line: Hyperplane, metric: CurvedSpace) -> tuple[Floats, float]:
     return np.append(n, metric.curvature * c) / math.sqrt(square), c / math.sqrt(square)
 
 
-def _points(lifted: Floats, metric: CurvedSpace) -> Floats:
+def lowered(lifted: Floats, metric: CurvedSpace) -> Floats:
     """Return points of the plane from multiples of their lifts, NaN beyond the equator."""
     weight = np.where(lifted[..., 2:] > 0, lifted[..., 2:], np.nan)
     return np.asarray(lifted[..., :2] / weight @ metric.inverse_factor.T + metric.center)
@@ -78,7 +78,7 @@ def reflect(x: ArrayLike, line: Hyperplane, metric: CurvedSpace) -> Floats:
     z, _ = metric.inside(checks.as_points(x, "x", 2))
     normal, c = _normal(line, metric)
     lifted = np.concatenate([z, np.ones((*z.shape[:-1], 1))], axis=-1)
-    return _points(lifted - 2 * (z @ normal[:2] + c)[..., None] * normal, metric)
+    return lowered(lifted - 2 * (z @ normal[:2] + c)[..., None] * normal, metric)
 
 
 def angle_bisector(p: ArrayLike, x: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
@@ -121,16 +121,45 @@ def circle_measures(radius: float, K: float) -> tuple[float, float]:
     return 2 * math.pi * float(sine(radius, K)), 4 * math.pi * float(sine(radius / 2, K)) ** 2
 
 
+def _line_frame(line: Hyperplane, metric: CurvedSpace) -> tuple[Floats, Floats]:
+    """Return the lift of the point of a line next to μ, and the unit step along the line there."""
+    normal, c = _normal(line, metric)
+    across = normal[:2]
+    size = float(across @ across)
+    start = np.append(-c * across, size) / math.sqrt(size * (size + metric.curvature * c * c))
+    return start, np.array([-across[1], across[0], 0.0]) / math.sqrt(size)
+
+
+def point_on_line(line: Hyperplane, t: ArrayLike, metric: CurvedSpace) -> Floats:
+    """Return the points (…, 2) at signed distances t along a line, from its point next to μ.
+
+    Points beyond the equator are NaN.
+    """
+    start, along = _line_frame(line, metric)
+    K = metric.curvature
+    return lowered(cosine(t, K)[..., None] * start + sine(t, K)[..., None] * along, metric)
+
+
+def place_on_line(line: Hyperplane, x: ArrayLike, metric: CurvedSpace) -> float:
+    """Return the signed distance t along a line of the point of it that is nearest to x."""
+    start, along = _line_frame(line, metric)
+    z, s = metric.inside(checks.as_points(x, "x", 2, ndim=1))
+    K = metric.curvature
+    lifted = np.append(z, 1.0) / math.sqrt(float(s))
+    ahead = float(lifted @ along)
+    level = float(K * lifted[:2] @ start[:2] + lifted[2] * start[2])
+    k = math.sqrt(abs(K)) or 1.0
+    if K > 0:
+        return math.atan2(k * ahead, level) / k
+    return math.atanh(k * ahead / level) / k if K else ahead
+
+
 def equidistant(p: ArrayLike, line: Hyperplane, metric: CurvedSpace, n: int = 257) -> Floats:
     """Return the curve (n, 2) of the points as far from a line as p, on its side."""
     height = float(distance_to_line(p, line, metric))
-    normal, c = _normal(line, metric)
+    normal, _ = _normal(line, metric)
     K = metric.curvature
-    across = normal[:2]
-    size = float(across @ across)
-    # the point of the line next to μ, and the unit step along it
-    start = np.append(-c * across, size) / math.sqrt(size * (size + K * c * c))
-    along = np.array([-across[1], across[0], 0.0]) / math.sqrt(size)
+    start, along = _line_frame(line, metric)
     longest = 1e3  # of every curve to each side, in units of z
     if K < 0:
         longest = min(longest, 12.0 / math.sqrt(-K))
@@ -138,7 +167,7 @@ def equidistant(p: ArrayLike, line: Hyperplane, metric: CurvedSpace, n: int = 25
         longest = min(longest, math.pi / math.sqrt(K))  # half a great circle
     t = longest * np.linspace(-1, 1, n) ** 3  # dense around μ
     on_line = cosine(t, K)[:, None] * start + sine(t, K)[:, None] * along
-    return _points(cosine(height, K) * on_line + sine(height, K) * normal, metric)
+    return lowered(cosine(height, K) * on_line + sine(height, K) * normal, metric)
 
 
 def horocycle(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, n: int = 257) -> Floats:

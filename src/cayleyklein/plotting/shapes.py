@@ -84,6 +84,7 @@ REGION_TINT = 0.22  # how much of a class's colour its regions show
 DOMAIN_WIDTH = 2.2  # of the conic, in points
 EDGE_WIDTH = 0.8  # of the edges of cells, in points
 NAMES = ("$x_1$", "$x_2$")
+LETTERS = 18.0  # height of words, in pixels
 
 
 def class_look(label: int) -> tuple[str, str, float]:
@@ -95,7 +96,10 @@ def class_look(label: int) -> tuple[str, str, float]:
 
 
 class Shape(NamedTuple):
-    """An "area", a "line", "marks" or "words" to draw; NaN in xy separates two paths."""
+    """An "area", a "line", "marks" or "words" to draw; NaN in xy separates two paths.
+
+    Words are centred at their places, moved by `shift` pixels to the right and down.
+    """
 
     kind: str
     xy: Floats
@@ -107,6 +111,7 @@ class Shape(NamedTuple):
     edge: str = "paper"
     edge_width: float = 1.0
     text: tuple[str, ...] = ()
+    shift: Floats = NOTHING
 
 
 def chain(paths: Iterable[Floats]) -> Floats:
@@ -147,8 +152,10 @@ def elements(shapes: Iterable[Shape], *frame: Any) -> str:
 
 def _element(shape: Shape, window: Floats, size: float, palette: Mapping[str, str]) -> str:
     scale = size / np.ptp(window, axis=0).max()
-    most = 40.0 * size  # coordinates end 40 widths outside the picture
-    xy = np.clip((shape.xy - [window[0, 0], window[1, 1]]) * [scale, -scale], -most, most)
+    xy = (shape.xy - [window[0, 0], window[1, 1]]) * [scale, -scale]
+    # what is farther than 40 widths is drawn there, in the same direction
+    far = np.abs(xy).max(axis=1, keepdims=True) / (40.0 * size)
+    xy = xy / np.fmax(far, 1.0)
     color = palette.get(shape.color, shape.color)
     edge = palette.get(shape.edge, "none")
     paths = ["L".join(f"{x:.1f} {y:.1f}" for x, y in p.tolist()) for p in split_paths(xy)]
@@ -172,9 +179,11 @@ def _element(shape: Shape, window: Floats, size: float, palette: Mapping[str, st
             f'stroke-width="{shape.edge_width:g}"/>'
         )
     return "".join(
-        f'<text x="{x + 8:.1f}" y="{y - 8:.1f}" fill="{color}" '
-        f'font-family="serif" font-style="italic" font-size="18">{escape(text)}</text>'
-        for (x, y), text in zip(xy.tolist(), shape.text, strict=True)
+        f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" stroke="{palette.get("paper", "none")}" '
+        f'stroke-width="3" paint-order="stroke" stroke-linejoin="round" text-anchor="middle" '
+        f'dy="0.33em" font-family="serif" font-style="italic" '
+        f'font-size="{LETTERS:g}">{escape(text)}</text>'
+        for (x, y), text in zip((xy + shape.shift).tolist(), shape.text, strict=True)
     )
 
 

@@ -18,6 +18,7 @@ from cayleyklein.diagrams import Boundary
 from cayleyklein.geometry.charts import EMBEDDED
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
+from cayleyklein.plotting.labels import Label
 from cayleyklein.plotting.shapes import NOTHING, Shape, unit_circle
 
 EUCLIDEAN = "euclidean"  # the plane as it is
@@ -306,11 +307,16 @@ class Canvas:
 
     def __init__(self, view: ChartView) -> None:
         self.view: Any = view  # the page has views with more attributes
+        self.labels: list[Label] = []
         self._back: list[Shape] = []
         self._front: list[Shape] = []
 
     def shapes(self) -> tuple[Shape, ...]:
         return tuple(shape for shape in (*self._back, *self._front) if len(shape.xy))
+
+    def label(self, text: str, color: str, anchors: Floats, clearance: float = 7.0) -> None:
+        """Ask for a label at one of some places on the screen, the best first."""
+        self.labels.append(Label(text, color, anchors, clearance))
 
     def put(self, shape: Shape) -> None:
         self._front.append(shape)

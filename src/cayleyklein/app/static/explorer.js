@@ -173,37 +173,51 @@ const explorer = (() => {
   });
   one("#theme").setAttribute("aria-pressed", String(theme() === "dark"));
 
-  // -- help: a "?" with one sentence
+  // -- help: while it is on, whatever is pointed at, clicked or focused tells what it is
 
-  for (const place of all("[data-help]")) {
-    const box = element("details", "", {className: "help"});
-    const mark = element("summary", "?");
-    mark.setAttribute("aria-label", "What is this?");
-    box.name = "help";
-    box.append(mark, element("p", place.dataset.help));
-    box.addEventListener("toggle", () => { // keep the sentence within the window
-      const text = box.lastChild;
-      text.style.marginLeft = "";
-      text.classList.remove("above");
-      const edges = text.getBoundingClientRect(), over = edges.right - document.documentElement.clientWidth + 8;
-      if (over > 0) text.style.marginLeft = `${-over}px`;
-      text.classList.toggle("above", edges.bottom > innerHeight && edges.height < edges.top - 30);
-    });
-    place.append(box);
+  let helping = false;
+  function help(on) {
+    helping = on;
+    one("#help").setAttribute("aria-pressed", String(on));
+    one("#help-text").hidden = !on;
+    if (on) document.body.dataset.helping = "yes"; else delete document.body.dataset.helping;
+    tellHelp(null);
   }
-  document.addEventListener("click", (event) => {
-    for (const box of all("details.help[open]")) if (!box.contains(event.target)) box.open = false;
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") for (const box of all("details.help[open]")) box.open = false;
-  });
+  function tellHelp(place) {
+    for (const told of all("[data-told]")) delete told.dataset.told;
+    if (place) place.dataset.told = "yes";
+    write("#help-text", place ? place.dataset.help : "Point at anything with a dashed frame, or click it. Escape ends the help.");
+  }
+  const helped = (event) => event.target.closest?.("[data-help]");
+  one("#help").addEventListener("click", () => help(!helping));
+  for (const kind of ["pointerover", "focusin"])
+    document.addEventListener(kind, (event) => helping && helped(event) && tellHelp(helped(event)));
+  for (const kind of ["click", "pointerdown", "mousedown"])
+    document.addEventListener(kind, (event) => {
+      if (!helping || event.target.closest("#help, #theme, nav, #more")) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (helped(event)) tellHelp(helped(event));
+    }, {capture: true});
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && helping) { help(false); one("#help").focus(); } });
+
+  // -- the menu of a small screen
+
+  const more = one("#more");
+  const openMenu = (open) => {
+    one("#menu").toggleAttribute("data-open", open);
+    more?.setAttribute("aria-expanded", String(open));
+  };
+  more?.addEventListener("click", () => openMenu(!one("#menu").hasAttribute("data-open")));
+  one("#menu").addEventListener("change", () => openMenu(false));
+  document.addEventListener("click", (event) => { if (!event.target.closest("#menu, #more") || event.target.closest("#menu button")) openMenu(false); });
 
   // -- pictures
 
   class Picture {
     // axes: names of the two axes, or null; equal: the same scale along both
     constructor(host, {axes = null, equal = true} = {}) {
-      Object.assign(this, {host, axes, equal, shapes: [], over: [], home: [-1, -1, 1, 1], box: [-1, -1, 1, 1]});
+      Object.assign(this, {host, axes, equal, shapes: [], over: [], home: [-1, -1, 1, 1], box: [-1, -1, 1, 1], angle: 0});
       [this.base, this.top] = [0, 1].map(() => host.insertBefore(element("canvas"), host.firstChild));
       [this.top, this.base] = [this.base, this.top];
       new ResizeObserver(() => this.draw()).observe(host);
@@ -212,18 +226,31 @@ const explorer = (() => {
 
     reframe(home) { this.home = home; this.box = [...home]; this.draw(); }
 
-    place() { // pixels of a place: (ox + sx x, oy - sy y)
+    place() { // pixels of a place: (ox + xx x + xy y, oy + yx x + yy y)
       const width = this.host.clientWidth, height = this.host.clientHeight;
       const [left, bottom] = this.axes ? [50, 34] : [0, 0];
       const [x0, y0, x1, y1] = this.box;
       let sx = (width - left) / (x1 - x0), sy = (height - bottom) / (y1 - y0);
       if (this.equal) sx = sy = Math.min(sx, sy);
       const middle = [(left + width) / 2, (height - bottom) / 2];
-      return {sx, sy, ox: middle[0] - sx * (x0 + x1) / 2, oy: middle[1] + sy * (y0 + y1) / 2, width, height, left, bottom};
+      const c = Math.cos(this.angle), s = Math.sin(this.angle), mx = (x0 + x1) / 2, my = (y0 + y1) / 2;
+      const [xx, xy, yx, yy] = [sx * c, -sx * s, -sy * s, -sy * c];
+      return {sx, sy, xx, xy, yx, yy, ox: middle[0] - xx * mx - xy * my, oy: middle[1] - yx * mx - yy * my, width, height, left, bottom};
     }
 
-    toPixel(x, y) { const t = this.place(); return [t.ox + t.sx * x, t.oy - t.sy * y]; }
-    toData(px, py) { const t = this.place(); return [(px - t.ox) / t.sx, (t.oy - py) / t.sy]; }
+    toPixel(x, y) { const t = this.place(); return [t.ox + t.xx * x + t.xy * y, t.oy + t.yx * x + t.yy * y]; }
+    toData(px, py) {
+      const t = this.place(), dx = px - t.ox, dy = py - t.oy, size = t.xx * t.yy - t.xy * t.yx;
+      return [(t.yy * dx - t.xy * dy) / size, (t.xx * dy - t.yx * dx) / size];
+    }
+
+    turn(angle, px, py) { // around a place of the screen
+      const before = this.toData(px, py);
+      this.angle += angle;
+      const after = this.toData(px, py);
+      this.box = this.box.map((v, i) => v + before[i % 2] - after[i % 2]);
+      this.draw();
+    }
 
     zoom(factor, px = this.host.clientWidth / 2, py = this.host.clientHeight / 2) {
       const [x, y] = this.toData(px, py), wide = this.home[2] - this.home[0];
@@ -234,8 +261,8 @@ const explorer = (() => {
     }
 
     pan(dx, dy) {
-      const t = this.place();
-      this.box = this.box.map((v, i) => i % 2 ? v + dy / t.sy : v - dx / t.sx);
+      const [x0, y0] = this.toData(0, 0), [x1, y1] = this.toData(dx, dy);
+      this.box = this.box.map((v, i) => v - (i % 2 ? y1 - y0 : x1 - x0));
       this.draw();
     }
 
@@ -246,10 +273,15 @@ const explorer = (() => {
         box[1] = Math.min(box[1], points[i + 1] - room); box[3] = Math.max(box[3], points[i + 1] + room);
       }
       this.box = box;
+      this.angle = 0;
       this.draw();
     }
 
-    draw() { this.paintAll(this.base, this.shapes, true); this.drawOver(); }
+    draw() {
+      this.paintAll(this.base, this.shapes, true);
+      this.drawOver();
+      this.drawn?.();
+    }
     drawOver() { this.paintAll(this.top, this.over, false); }
 
     paintAll(canvas, shapes, withAxes) {
@@ -309,8 +341,11 @@ const explorer = (() => {
       if (Number.isNaN(xy[i])) {
         if (close && pen) ink.closePath();
         pen = false;
-      } else if (pen) ink.lineTo(t.ox + t.sx * xy[i], t.oy - t.sy * xy[i + 1]);
-      else { ink.moveTo(t.ox + t.sx * xy[i], t.oy - t.sy * xy[i + 1]); pen = true; }
+      } else {
+        const x = t.ox + t.xx * xy[i] + t.xy * xy[i + 1], y = t.oy + t.yx * xy[i] + t.yy * xy[i + 1];
+        if (pen) ink.lineTo(x, y); else ink.moveTo(x, y);
+        pen = true;
+      }
     }
     if (close && pen) ink.closePath();
   }
@@ -338,7 +373,7 @@ const explorer = (() => {
       const corners = facts.markers[shape.marker], {xy, size} = shape;
       ink.beginPath();
       for (let i = 0; i < xy.length; i += 2) {
-        const x = t.ox + t.sx * xy[i], y = t.oy - t.sy * xy[i + 1];
+        const x = t.ox + t.xx * xy[i] + t.xy * xy[i + 1], y = t.oy + t.yx * xy[i] + t.yy * xy[i + 1];
         if (shape.marker === "circle") { ink.moveTo(x + size, y); ink.arc(x, y, size, 0, 7); continue; }
         corners.forEach(([dx, dy], j) => ink[j ? "lineTo" : "moveTo"](x + size * dx, y + size * dy));
         ink.closePath();
@@ -348,11 +383,22 @@ const explorer = (() => {
       if (shape.edge) { ink.strokeStyle = color(shape.edge); ink.lineWidth = shape.edge_width; ink.stroke(); }
       ink.globalAlpha = 1;
     },
-    words(ink, shape, t) {
+    words(ink, shape, t) { // centred, with a rim of the ground around the letters
       ink.font = "italic 18px serif";
-      ink.textAlign = "left";
+      ink.textAlign = "center";
+      ink.textBaseline = "middle";
+      ink.lineWidth = 3;
+      ink.lineJoin = "round";
+      ink.strokeStyle = color("paper");
       ink.fillStyle = color(shape.color);
-      shape.text.forEach((text, i) => ink.fillText(text, t.ox + t.sx * shape.xy[2 * i] + 8, t.oy - t.sy * shape.xy[2 * i + 1] - 8));
+      const {xy, shift} = shape;
+      shape.text.forEach((text, i) => {
+        const x = t.ox + t.xx * xy[2 * i] + t.xy * xy[2 * i + 1] + shift[2 * i];
+        const y = t.oy + t.yx * xy[2 * i] + t.yy * xy[2 * i + 1] + shift[2 * i + 1];
+        ink.strokeText(text, x, y);
+        ink.fillText(text, x, y);
+      });
+      ink.textBaseline = "alphabetic";
     },
     raster(ink, shape, t) { // class numbers on a grid of rows from the lowest, -1 for none
       const [x0, y0, x1, y1] = shape.box;

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {one, all, element, write, facts, send, listeners, ahead, say, Picture, theme, stored, store, copy, keepAddress, travel, tour} = explorer;
+  const {one, all, element, write, facts, send, listeners, ahead, say, Picture, theme, copy, keepAddress, travel} = explorer;
   const REACH = 16; // pixels from a point at which it is grabbed
   const STEP = 0.02; // of the view, for an arrow key
   const DEGREES = 0.4; // of the camera for a pixel
@@ -33,6 +33,7 @@
   const fingers = new Map();
 
   function down(view, event) {
+    touched();
     const [px, py] = spot(view, event);
     fingers.set(event.pointerId, [px, py]);
     view.host.setPointerCapture(event.pointerId);
@@ -44,8 +45,10 @@
       drag = {kind: "shift", begun: false, view, start: [px, py], last: [px, py], travelled: false};
       return;
     }
+    const glider = nearest(view, view.glides, px, py);
     const point = nearest(view, view.points, px, py), handle = point < 0 ? nearest(view, view.handles, px, py) : -1;
-    if (point >= 0) drag = {kind: "point", index: point, far: view.away[point] !== 0};
+    if (glider >= 0) drag = {kind: "glider", name: view.gliders[glider]};
+    else if (point >= 0) drag = {kind: "point", index: point, far: view.away[point] !== 0};
     else if (handle >= 0) drag = {kind: "handle", name: HANDLES[handle]};
     else if (view.surface) drag = {kind: "camera", turn: answer.state.turn, tilt: answer.state.tilt};
     else drag = {kind: "pan"};
@@ -58,7 +61,8 @@
     if (drag === null) {
       const [x, y] = view.toData(px, py);
       one("#readout").setAttribute("aria-live", "off"); // said all the time it helps nobody
-      view.host.style.cursor = nearest(view, view.points, px, py) >= 0 || nearest(view, view.handles, px, py) >= 0 ? "grab" : "default";
+      hintAt(view, px, py);
+      view.host.style.cursor = nearest(view, view.points, px, py) >= 0 || nearest(view, view.glides, px, py) >= 0 || nearest(view, view.handles, px, py) >= 0 ? "grab" : "default";
       return send({do: "hover", x, y, view: index}, "hover");
     }
     if (drag.view !== view) return;
@@ -67,6 +71,7 @@
     moved ??= event.timeStamp;
     const [x, y] = view.toData(px, py);
     if (drag.kind === "point") send({do: "move", index: drag.index, x, y, view: index, far: drag.far, dragged: true}, "drag");
+    else if (drag.kind === "glider") send({do: "glide", name: drag.name, x, y, view: index}, "drag");
     else if (drag.kind === "shift") shift(view, index, x, y);
     else if (drag.kind === "handle") send({do: "handle", name: drag.name, x, y}, "drag");
     else if (drag.kind === "camera") turnTo(drag.turn - DEGREES * (px - drag.start[0]), drag.tilt + DEGREES * (py - drag.start[1]));
@@ -98,6 +103,10 @@
     const middle = (p, i) => (p[0][i] + p[1][i]) / 2;
     view.pan(middle(after, 0) - middle(before, 0), middle(after, 1) - middle(before, 1));
     view.zoom(size(after) / size(before), middle(after, 0), middle(after, 1));
+    const way = (p) => Math.atan2(p[1][1] - p[0][1], p[1][0] - p[0][0]);
+    const angle = Math.atan2(Math.sin(way(after) - way(before)), Math.cos(way(after) - way(before)));
+    if (view.surface) turnTo(answer.state.turn - angle * 180 / Math.PI, answer.state.tilt);
+    else view.turn(angle * -1, middle(after, 0), middle(after, 1));
   }
 
   function up(event) {
@@ -163,6 +172,8 @@
 
   function key(view, event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const tool = one(`[data-key="${event.key.toUpperCase()}"]`);
+    if (tool && !event.shiftKey && !KEYS[event.key]) return tool.click();
     if (event.key === "0") return view.fit(view.points);
     if (event.key === "Escape" && answer.tool?.name !== "hand") return send({do: "tool", name: "hand"});
     if (event.key === "Enter" && constructing()) return send({do: "take", name: ""});
@@ -210,7 +221,16 @@
     if (n) send({do: "scatter", n, seed: Math.floor(Math.random() * 2 ** 31)});
     event.target.value = "";
   });
-  for (const button of all("[data-tool]")) button.addEventListener("click", () => send({do: "tool", name: button.dataset.tool}));
+  for (const button of all("[data-tool]")) button.addEventListener("click", () => { send({do: "tool", name: button.dataset.tool}); openTools(false); });
+  function openTools(open) {
+    one("#tools").toggleAttribute("data-open", open);
+    one("#tools-open").setAttribute("aria-expanded", String(open));
+    if (open) one("#tools [aria-pressed=true]")?.focus();
+  }
+  one("#tools-open").addEventListener("click", () => openTools(!one("#tools").hasAttribute("data-open")));
+  document.addEventListener("pointerdown", (event) => { if (!event.target.closest("#tools, #tools-open")) openTools(false); });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") openTools(false); });
+  one("#clear").addEventListener("click", () => send({do: "load", query: "points=&shown=&chart=" + answer.state.chart + "&curvature=" + answer.state.curvature + "&second=" + answer.state.second + "&major=1&minor=1&angle=0"}));
   one("#candidates").addEventListener("change", (event) => event.target.value && send({do: "take", name: event.target.value}));
   const tile = (edge) => {
     const [p, q] = (one("#tiling").value || "0,3").split(",").map(Number);
@@ -252,9 +272,34 @@
   function showPlaying() {
     one("#play").setAttribute("aria-pressed", String(playing !== 0));
     one("#play").textContent = playing ? "❚❚ Pause" : "▶ Play";
+    one("#play").setAttribute("aria-label", playing ? "Pause: K stands still" : "Play: K moves");
   }
+  const BREATH = 16000; // milliseconds of the first picture from K to -K and back
+  const HIGHEST = 0.9;
+  let breathing = null; // when the first picture began to move
+
+  function touched() {
+    if (breathing === null) return;
+    breathing = null;
+    stop();
+  }
+  for (const kind of ["pointerdown", "keydown", "wheel", "input"]) document.addEventListener(kind, touched, {capture: true, passive: true});
+  function breathe() {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    breathing = performance.now();
+    playing = 1;
+    showPlaying();
+    step();
+  }
+  explorer.breathe = breathe;
+
   function step() {
     if (!playing) return;
+    if (document.hidden) return setTimeout(step, 500);
+    if (breathing !== null) {
+      const part = (performance.now() - breathing) / BREATH;
+      return set("curvature", Math.round(-100 * HIGHEST * Math.cos(2 * Math.PI * part)) / 100, "set curvature");
+    }
     const K = Math.round(100 * answer.state.curvature) / 100;
     if (Math.abs(K + 0.02 * playing) > 1) playing = -playing;
     set("curvature", Math.round(100 * K + 2 * playing) / 100, "set curvature");
@@ -272,6 +317,7 @@
       view.host.setAttribute("aria-label", picture.description);
       view.host.querySelector(".badge").textContent = picture.title;
       view.over = news.pointer?.[i] ?? [];
+      view.drawn = () => frameLater(i);
       if (follow) view.reframe(picture.window); // else keep where the visitor has moved to
       else { view.home = picture.window; view.draw(); }
     });
@@ -282,8 +328,12 @@
     if (news.pictures && moved !== null) timePaint();
     showControls(news);
     keepAddress();
-    if (playing) setTimeout(step, 30);
+    if (playing) setTimeout(step, breathing === null ? 30 : 40);
   });
+  if (location.search === "") {
+    const first = () => { if (document.body.dataset.ready === "yes") breathe(); else setTimeout(first, 60); };
+    first();
+  }
 
   function timePaint() {
     const since = moved;
@@ -311,7 +361,8 @@
     write("#geometry", news.geometry);
     const chosen = [...new Set(news.chosen)].map((i) => i + 1).join(" and ");
     write("#count", news.count ? `${news.count}, chosen ${chosen}` : "none yet");
-    const last = news.objects.find(({kind}) => !["point", "midpoint", "meet", "reflection"].includes(kind)); // told while nothing is pointed at
+    write("#headline", news.headline);
+    const last = news.objects.find(({group}) => group !== "points"); // told while nothing is pointed at
     const idle = last ? `${last.name}: ${last.measure}` : "Point at the drawing for distances.";
     if (news.readout !== undefined) pointed = news.readout !== "";
     if (news.readout !== undefined || !pointed) write("#readout", news.readout || idle);
@@ -319,11 +370,42 @@
     write("#notes", news.notes.join(" "));
     say(news.errors.length ? news.errors : note ? [note] : news.said);
     showTool(news.tool);
-    showObjects(news.objects);
     showTiling(news.tiling);
-    if (news.verdict) showVerdict(news.verdict);
     if (!ahead()) note = null;
   }
+
+  // labels keep clear of each other in the part of a view that is shown, whatever its size
+
+  const framed = [null, null], frameTimers = [null, null];
+  function frameLater(i) {
+    clearTimeout(frameTimers[i]);
+    frameTimers[i] = setTimeout(() => {
+      const view = views[i], width = view.host.clientWidth, height = view.host.clientHeight;
+      if (!width || view.host.hidden) return;
+      const [x0, y0] = view.toData(0, height), [x1, y1] = view.toData(width, 0);
+      if (view.angle || x1 <= x0 || y1 <= y0) return;
+      const box = [x0, y0, x1, y1], key = [...box.map((v) => v.toPrecision(3)), width].join();
+      if (framed[i] === key) return;
+      framed[i] = key;
+      send({do: "frame", view: i, box, width}, `frame ${i}`);
+    }, 120);
+  }
+
+  // a hint next to the pointer tells what the next click takes
+
+  const hint = element("div", "", {className: "pointer-hint", hidden: true});
+  hint.setAttribute("aria-hidden", "true");
+  const NEXT = {P: "a point", L: "a line", C: "a circle", O: "a line or circle", W: "a line or circle", N: "a slider, or here for a new one", G: "a point on an object"};
+  function hintAt(view, px, py) {
+    const needs = answer.tool?.needs;
+    hint.hidden = !needs;
+    if (!needs) return;
+    hint.textContent = `${answer.tool.picked.length ? "now" : "click"} ${NEXT[needs]}`;
+    if (hint.parentElement !== view.host) view.host.append(hint);
+    hint.style.left = `${Math.min(px + 14, view.host.clientWidth - hint.offsetWidth - 4)}px`;
+    hint.style.top = `${Math.min(py + 16, view.host.clientHeight - hint.offsetHeight - 4)}px`;
+  }
+  for (const view of views) view.host.addEventListener("pointerleave", () => { hint.hidden = true; });
 
   // -- tools and objects
 
@@ -331,6 +413,8 @@
     for (const button of all("[data-tool]")) button.setAttribute("aria-pressed", String(button.dataset.tool === tool.name));
     if (!document.activeElement?.closest(".construct")) for (const button of buttons) button.tabIndex = button.dataset.tool === tool.name ? 0 : -1;
     one("#prompt-row").hidden = !tool.needs;
+    if (!tool.needs) hint.hidden = true;
+    write("#tool-name", one(`.construct [data-tool=${tool.name}] span`)?.textContent ?? "Drag");
     write("#prompt", tool.prompt);
     const select = one("#candidates"), wanted = tool.candidates.join();
     select.parentElement.hidden = tool.candidates.length === 0;
@@ -354,45 +438,6 @@
     next.focus();
   });
 
-  let listed = "";
-  function showObjects(objects) {
-    one("#objects-card").hidden = objects.length === 0;
-    const wanted = JSON.stringify(objects.map(({measure, ...rest}) => rest)), place = one("#objects");
-    if (listed !== wanted && !place.contains(document.activeElement?.closest("input"))) {
-      listed = wanted;
-      const focus = document.activeElement?.closest(".object")?.dataset.name, which = document.activeElement?.dataset.part;
-      place.replaceChildren(...objects.map(objectRow));
-      if (focus) [...place.children].find((row) => row.dataset.name === focus)?.querySelector(`[data-part=${which}]`)?.focus();
-    }
-    objects.forEach(({measure}, i) => { const said = place.children[i]?.children[2]; if (said && said.lastChild.data !== measure) said.lastChild.data = measure; });
-  }
-
-  function objectRow(object) {
-    const {name, title, color, hidden, kind, value} = object;
-    const row = element("div", "", {className: "object"}), said = element("span", `${title}: `);
-    Object.assign(row.dataset, {name, hidden: hidden ? "1" : "0"});
-    const change = (part, to) => send({do: "figure", name, part, value: to});
-    const label = (made, part, text) => { made.dataset.part = part; made.setAttribute("aria-label", `${text} ${name}`); return made; };
-    const rename = label(element("input", "", {value: name, maxLength: 12}), "name", "Name of");
-    rename.addEventListener("change", () => { const to = rename.value; rename.blur(); listed = ""; change("name", to); });
-    const hues = label(element("select"), "color", "Colour of");
-    hues.append(...Object.entries(facts.hues).map(([key, text]) => new Option(text, key, false, key === color)));
-    hues.addEventListener("change", () => change("color", hues.value));
-    const eye = label(element("button", hidden ? "Show" : "Hide", {type: "button"}), "hidden", hidden ? "Show" : "Hide");
-    eye.addEventListener("click", () => change("hidden", hidden ? "0" : "1"));
-    const gone = label(element("button", "×", {type: "button"}), "remove", "Remove");
-    gone.addEventListener("click", () => send({do: "remove", name}));
-    if (kind === "ball") {
-      const radius = label(element("input", "", {type: "number", min: 0.01, step: 0.01, value}), "value", "Radius of");
-      radius.addEventListener("change", () => { const to = radius.value; radius.blur(); change("value", to); });
-      said.append(radius);
-    }
-    said.append("");
-    said.append(document.createTextNode(" "));
-    row.append(rename, hues, said, eye, gone);
-    return row;
-  }
-
   function showTiling(tiling) {
     write("#tiling-about", tiling ? "K follows from the edge" : "");
     for (const name of ["depth", "edge"]) {
@@ -403,55 +448,6 @@
     }
     if (!ahead()) one("#tiling").value = tiling ? `${tiling.p},${tiling.q}` : "";
   }
-
-  // -- worksheets
-
-  let sheet = null;
-  one("#sheets").append(...facts.sheets.map(({title}, i) => new Option(`${i + 1}. ${title}`, i)));
-  one("#sheets").addEventListener("change", (event) => event.target.value && showSheet(Number(event.target.value)));
-
-  function showSheet(index) {
-    sheet = index;
-    const {title, question, hint, choices, scene} = facts.sheets[index];
-    hideTour();
-    refit = true;
-    one("#sheet").hidden = false;
-    one("#hint").hidden = true;
-    one("#sheets").value = index;
-    one("#sheet-title").textContent = `${index + 1}. ${title}`;
-    one("#sheet-question").textContent = question;
-    one("#sheet-hint").textContent = hint;
-    one("#sheet details").open = false;
-    one("#sheet-next").hidden = index + 1 === facts.sheets.length;
-    one("#sheet-check").hidden = Boolean(choices);
-    one("#verdict").textContent = "";
-    one("#verdict").dataset.right = "";
-    one("#sheet-choices").replaceChildren(...(choices ?? []).map(([value, text]) => {
-      const button = element("button", text, {type: "button"});
-      button.addEventListener("click", () => send({do: "check", sheet, answer: value}));
-      return button;
-    }));
-    send({do: "load", query: scene});
-    send({do: "tool", name: "hand"});
-    one("#sheet-title").focus({preventScroll: true});
-    one("#sheet").scrollIntoView({block: "nearest"});
-  }
-
-  function showVerdict([right, text]) {
-    one("#verdict").textContent = text;
-    one("#verdict").dataset.right = right ? "yes" : "no";
-  }
-
-  function closeSheet() {
-    sheet = null;
-    one("#sheet").hidden = true;
-    one("#sheets").value = "";
-  }
-
-  one("#sheet-check").addEventListener("click", () => send({do: "check", sheet, answer: ""}));
-  one("#sheet-again").addEventListener("click", () => showSheet(sheet));
-  one("#sheet-next").addEventListener("click", () => showSheet(sheet + 1));
-  one("#sheet-close").addEventListener("click", closeSheet);
 
   const exportAddress = (file) => `/export/${file}?${answer.query}&theme=${theme()}`;
   function showLinks() { // long addresses, so not at every step of a drag
@@ -473,80 +469,8 @@
     link.click();
   }
 
-  // -- the tour
-
-  let at = null, scene = false; // the step that is shown, and whether its scene is the one after
-
-  function showStep(index) {
-    tellStep(index);
-    showScene(false);
-    one("#tour-title").focus({preventScroll: true});
-    one("#tour").scrollIntoView({block: "nearest"});
-  }
-
-  function tellStep(index) {
-    at = index;
-    refit = true;
-    stop();
-    closeSheet();
-    const tour = facts.tour[index];
-    one("#tour").hidden = false;
-    one("#hint").hidden = true;
-    store("tour", "seen");
-    one("#tour-title").textContent = tour.title;
-    one("#tour-text").textContent = tour.text;
-    one("#tour-formula").textContent = tour.formula;
-    one("#tour-count").textContent = `${index + 1} of ${facts.tour.length}`;
-    one("#tour-back").disabled = index === 0;
-    one("#tour-next").textContent = index + 1 < facts.tour.length ? "Next" : "Finish";
-    one("#tour-before").hidden = one("#tour-after").hidden = !tour.after;
-    one("#tour-play").hidden = !tour.play;
-    one("#tour-paper").textContent = `Paper, section ${tour.section}`;
-    one("#tour-paper").href = `https://arxiv.org/pdf/1609.07082#${tour.anchor}`;
-    one("#tour-reference").textContent = `Reference: ${tour.reference}`;
-    one("#tour-reference").href = `/reference/${tour.reference}`;
-  }
-
-  function tellScene(after) {
-    scene = after;
-    one("#tour-before").setAttribute("aria-pressed", String(!after));
-    one("#tour-after").setAttribute("aria-pressed", String(after));
-  }
-
-  function showScene(after) {
-    tellScene(after);
-    send({do: "load", query: facts.tour[at].scene + (after ? `&${facts.tour[at].after}` : "")});
-  }
-
-  function hideTour() {
-    at = null;
-    one("#tour").hidden = true;
-    stop();
-  }
-
-  function closeTour() {
-    hideTour();
-    views[0].host.focus();
-    keepAddress();
-  }
-
-  tour.step = () => at === null ? null : [at, scene];
-  tour.restore = (step) => {
-    if (step === null) return hideTour();
-    if (step[0] !== at) tellStep(step[0]);
-    tellScene(step[1]);
-  };
-  tour.restore(history.state?.step ?? null);
-
-  one("#start-tour").addEventListener("click", () => showStep(0));
-  one("#hint-tour").addEventListener("click", () => showStep(0));
-  one("#hint-close").addEventListener("click", () => { one("#hint").hidden = true; store("tour", "seen"); });
-  one("#tour-back").addEventListener("click", () => showStep(at - 1));
-  one("#tour-next").addEventListener("click", () => at + 1 < facts.tour.length ? showStep(at + 1) : closeTour());
-  one("#tour-close").addEventListener("click", closeTour);
-  one("#tour-before").addEventListener("click", () => showScene(false));
-  one("#tour-after").addEventListener("click", () => showScene(true));
-  one("#tour-play").addEventListener("click", () => playing ? stop() : play());
-  one("#tour").addEventListener("keydown", (event) => { if (event.key === "Escape") closeTour(); });
-  one("#hint").hidden = stored("tour") !== null;
+  Object.assign(explorer, {plane: {
+    get answer() { return answer; }, get playing() { return playing !== 0; },
+    stop, play, showWhole: () => { refit = true; },
+  }});
 })();
