@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cayleyklein.app._exports import plane_json, plane_svg
 from cayleyklein.app._figures import Construction, Figure, read_figures
-from cayleyklein.app._measures import measure, polygon_measures
+from cayleyklein.app._measures import measured, polygon_measures
 from cayleyklein.app._scene import Drafter
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, PlaneState
@@ -76,7 +76,7 @@ def test_sides_that_cross_have_no_angle_sum():
     found = polygon_measures(crossed, PlaneState().metric)
     assert "angle_sum" not in found
     bow = state_of(objects=EVERYTHING.partition(";segment")[0] + ";polygon,bow,A.C.B.D,ink,0,0")
-    assert "its sides cross" in measure(made(bow), bow.objects[-1])
+    assert "its sides cross" in measured(made(bow), bow.objects[-1])
 
 
 @given(CURVATURES, PLACE, PLACE, st.floats(-3, 3))
@@ -98,7 +98,7 @@ def test_what_is_measured_is_the_same_after_an_isometry(K, start, end, angle):
 
 
 def numbers(construction, figure):
-    words = measure(construction, figure).replace("°", " ").replace(",", " ").replace(";", " ")
+    words = measured(construction, figure).replace("°", " ").replace(",", " ").replace(";", " ")
     return [
         float(w.replace("−", "-"))
         for w in words.split()
@@ -126,7 +126,7 @@ def test_constructions_go_through_zero_without_a_jump(chart):
 def test_measures_are_those_of_the_library(K):
     state = state_of(K)
     there = made(state)
-    found = {f.name: measure(there, f) for f in state.objects}
+    found = {f.name: measured(there, f) for f in state.objects}
     A, B, C, D, E = state.coordinates
     metric = state.metric
     assert found["s"] == f"length {metric.distance(A, B):.4f}"
@@ -168,7 +168,7 @@ def test_points_that_coincide_or_are_behind_have_a_picture(points, K):
         assert Drafter(state).scene(chart).shapes
     there = made(state)
     for figure in state.objects:
-        assert "nan" not in measure(there, figure)
+        assert "nan" not in measured(there, figure)
 
 
 # -- tools

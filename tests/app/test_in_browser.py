@@ -20,7 +20,7 @@ from tests.app.browser import (
 )
 
 from cayleyklein.app._figures import Construction
-from cayleyklein.app._measures import measure, polygon_measures
+from cayleyklein.app._measures import measured, polygon_measures
 from cayleyklein.app._server import TOUR
 from cayleyklein.app._state import CHART_NAMES, LAYERS
 from cayleyklein.app._tools import TOOLS
@@ -597,7 +597,7 @@ def check_measures(page):
     made = Construction(state.objects, state.coordinates, state.metric)
     told = measures(page)
     for figure in state.objects:
-        assert told[figure.name] == f"{TOOLS[figure.kind].title}: {measure(made, figure)}"
+        assert told[figure.name] == f"{TOOLS[figure.kind].title}: {measured(made, figure)}"
     return told
 
 

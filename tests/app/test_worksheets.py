@@ -7,7 +7,7 @@ from cayleyklein.app._state import PlaneState
 from cayleyklein.app._worksheets import (
     Quantities,
     bundled_worksheets,
-    check,
+    check_step,
     read_folder,
     read_worksheet,
 )
@@ -25,7 +25,7 @@ MADE = Construction(STATE.objects, STATE.coordinates, STATE.metric)
 
 def answer(rules, choice=""):
     sheet = read_worksheet(f"---\ntitle: T\n---\nLook.\n\n{rules}\n")
-    return check(sheet.steps[0], MADE, choice)
+    return check_step(sheet.steps[0], MADE, choice)
 
 
 def test_quantities_are_those_of_the_package():

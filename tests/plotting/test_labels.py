@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from cayleyklein.plotting.labels import Frame, Label, place_labels
-from cayleyklein.plotting.shapes import LETTERS, Shape
+from cayleyklein.plotting.labels import Label, LabelFrame, place_labels
+from cayleyklein.plotting.shapes import WORD_HEIGHT, Shape
 
-WHOLE = Frame(np.array([[-1.0, -1.0], [1.0, 1.0]]), 600.0)
+WHOLE = LabelFrame(np.array([[-1.0, -1.0], [1.0, 1.0]]), 600.0)
 
 
 def boxes(words, frame=WHOLE):
     found = []
     for word in words:
         middle = frame.to_pixels(word.xy)[0] + word.shift[0]
-        half = LETTERS * np.array([0.25 * len(word.text[0]), 0.5])
+        half = WORD_HEIGHT * np.array([0.25 * len(word.text[0]), 0.5])
         found.append((middle - half, middle + half))
     return found
 
@@ -25,7 +25,7 @@ def overlap(one, other):
 
 @pytest.mark.parametrize("width", [300.0, 600.0])
 def test_labels_of_near_points_do_not_touch(width):
-    frame = Frame(WHOLE.window, width)
+    frame = LabelFrame(WHOLE.window, width)
     places = np.random.default_rng(0).uniform(-0.3, 0.3, (9, 2))
     labels = [Label(*pair) for pair in zip("ABCDEFGHI", ["ink"] * 9, places[:, None], strict=True)]
     words = place_labels(labels, [Shape("marks", places, size=5.0)], frame)

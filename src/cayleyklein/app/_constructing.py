@@ -12,7 +12,7 @@ from cayleyklein.app._tools import FITTING, MOVES, POINT_KINDS, PROMPTS, TOOLS
 from cayleyklein.exceptions import InvalidInputError
 
 WHERE = {"O": "line or circle", "W": "line, circle or polygon", "L": "line", "C": "circle"}
-GROUPS = {  # of the list of objects
+OBJECT_GROUPS = {  # of the list of objects
     "points": POINT_KINDS,
     "lines": ("segment", "line", "perpendicular", "mediator", "bisector", "tangent", "parallels"),
     "curves": ("circle", "ball", "compass", "horocycle", "equidistant", "locus"),
@@ -22,7 +22,7 @@ GROUPS = {  # of the list of objects
 
 
 def group_of(kind: str) -> str:
-    return next(name for name, kinds in GROUPS.items() if kind in kinds)
+    return next(name for name, kinds in OBJECT_GROUPS.items() if kind in kinds)
 
 
 class Constructing:
@@ -191,7 +191,7 @@ class Constructing:
         figure = _figures.checked(figure._replace(name=name), taken)
         self.state = replace(self.state, objects=(*figures, figure))
         if figure.kind != "point":
-            self.said.append(f"{name}: {_measures.measure(self.drafter.construction, figure)}")
+            self.said.append(f"{name}: {_measures.measured(self.drafter.construction, figure)}")
         return name
 
     # -- the list of objects
@@ -204,7 +204,7 @@ class Constructing:
                 figure._asdict()
                 | {
                     "title": TOOLS[figure.kind].title,
-                    "measure": _measures.measure(made, figure),
+                    "measure": _measures.measured(made, figure),
                     "group": group_of(figure.kind),
                     "step": number + 1,
                 }
@@ -247,7 +247,7 @@ class Constructing:
 
     def do_group(self, name: str, hidden: bool) -> None:
         """Hide or show all objects of a group of the list."""
-        kinds = GROUPS[as_choice(name[:20], "group", tuple(GROUPS))]
+        kinds = OBJECT_GROUPS[as_choice(name[:20], "group", tuple(OBJECT_GROUPS))]
         self.state = replace(
             self.state,
             objects=tuple(

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from cayleyklein import __version__
 from cayleyklein import _validation as checks
 from cayleyklein.app import _limits
-from cayleyklein.app._measures import measure
+from cayleyklein.app._measures import measured
 from cayleyklein.app._scene import Drafter, Scene, describe
 from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
@@ -180,7 +180,7 @@ Path("plane.svg").write_text(picture, encoding="utf-8")
 
 def plane_json(state: PlaneState, theme: str = "light") -> str:
     made = Drafter(state).construction
-    objects = [figure._asdict() | {"measure": measure(made, figure)} for figure in state.objects]
+    objects = [figure._asdict() | {"measure": measured(made, figure)} for figure in state.objects]
     parts = {field.name: getattr(state, field.name) for field in fields(state)}
     parts |= {"points": [p._asdict() for p in state.points], "shown": sorted(state.shown)}
     return json.dumps(parts | {"objects": objects, "address": f"/?{state.query}"}, indent=1)

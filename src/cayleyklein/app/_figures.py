@@ -160,7 +160,7 @@ class Construction:
         self.by_name = {figure.name: figure for figure in self.figures}
         self.places: dict[str, Any] = {}  # None for figures that do not exist at this K
         for figure in self.figures:
-            self.places[figure.name] = self._found(figure, self.given(figure))
+            self.places[figure.name] = self.place_of(figure, self.given(figure))
 
     @cached_property
     def rings(self) -> dict[str, Floats]:
@@ -176,7 +176,7 @@ class Construction:
     def given(self, figure: Figure) -> list[Any]:
         return [self.places[name] for name in figure.parents]
 
-    def _found(self, figure: Figure, given: list[Any]) -> Any:
+    def place_of(self, figure: Figure, given: list[Any]) -> Any:
         if any(place is None for place in given):
             return None
         with suppress(CayleyKleinError):
@@ -283,7 +283,7 @@ class Construction:
         for i, value in enumerate(self._values_of(mover)):
             for step in steps:
                 moved = step._replace(value=value) if step.name == mover.name else step
-                trial.places[step.name] = trial._found(moved, trial.given(moved))
+                trial.places[step.name] = trial.place_of(moved, trial.given(moved))
             if trial.places[end.name] is not None:
                 path[i] = trial.places[end.name]
         return path

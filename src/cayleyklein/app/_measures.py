@@ -15,7 +15,7 @@ from cayleyklein.metrics import CurvedMetric
 MINUS = "\N{MINUS SIGN}"
 
 
-def measure(made: Construction, figure: Figure) -> str:
+def measured(made: Construction, figure: Figure) -> str:
     """Return the measures of a figure, or why it has none."""
     place = made.places[figure.name]
     if place is None:

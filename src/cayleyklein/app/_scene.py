@@ -201,7 +201,7 @@ class Drafter:
     def view(self, chart: str) -> _views.View:
         return page_view(self.metric, chart, self.state.turn, self.state.tilt)
 
-    def scene(self, chart: str, frame: labels.Frame | None = None) -> Scene:
+    def scene(self, chart: str, frame: labels.LabelFrame | None = None) -> Scene:
         """Return the scene in a chart; labels are placed for a frame, the whole if None."""
         view = self.view(chart)
         x = self.state.coordinates
@@ -211,7 +211,7 @@ class Drafter:
         self._draw_cells(canvas)
         self._draw_tiling(canvas)
         self._draw_lines(canvas)
-        _drawing.draw_figures(self.construction, canvas, self.lit)
+        _drawing.draw_construction(self.construction, canvas, self.lit)
         points = view.to_screen(placed)
         away = view.faces_away(placed)
         handles = NOTHING
@@ -225,7 +225,7 @@ class Drafter:
             canvas.put(Shape("marks", handles[1:], "paper", 7.0, marker="square", **look))
         self._draw_points(canvas, points, away)
         shapes = canvas.shapes()
-        frame = frame or labels.Frame(view.window, PICTURE_SIZE)
+        frame = frame or labels.LabelFrame(view.window, PICTURE_SIZE)
         words = labels.place_labels(canvas.labels, shapes, frame)
         told = describe(self.state, view)
         return Scene(view, (*shapes, *words), points, away, handles, told)

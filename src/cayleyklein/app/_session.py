@@ -78,7 +78,7 @@ class PlaneSession(Constructing):
         self.sheets = _worksheets.bundled_worksheets() if sheets is None else sheets
         self.sheet: _worksheets.Worksheet | None = None  # that the next answer tells of
         self._opened: _worksheets.Worksheet | None = None
-        self.frames: dict[int, labels.Frame] = {}
+        self.frames: dict[int, labels.LabelFrame] = {}
         self.upto: int | None = None  # how many objects a replay of the construction shows
         self.state = _state.PlaneState.from_query("")
         refused = run_commands(self, [{"do": "load", "query": query}])
@@ -182,7 +182,7 @@ class PlaneSession(Constructing):
         sound = corners.shape == (4,) and np.isfinite(corners).all() and width > 0
         if view not in (0, 1) or not sound or (corners[2:] <= corners[:2]).any():
             raise InvalidInputError("A frame must be a box and its width in pixels.")
-        frame = labels.Frame(corners.reshape(2, 2), min(width, 4000.0))
+        frame = labels.LabelFrame(corners.reshape(2, 2), min(width, 4000.0))
         if frame.scale * np.ptp(frame.window[:, 1]) > 4000:
             raise InvalidInputError("A frame may be 4,000 pixels high.")
         self.frames[view] = frame
@@ -259,7 +259,7 @@ class PlaneSession(Constructing):
         figures = self.state.objects
         names = {f.name for f in figures if f.kind == "point" and f.value == index}
         mine = [f for f in figures if names & set(f.parents) and f.kind not in POINT_KINDS]
-        told = "; ".join(f"{f.name}: {_measures.measure(made, f)}" for f in mine[-2:])
+        told = "; ".join(f"{f.name}: {_measures.measured(made, f)}" for f in mine[-2:])
         self._pointer = told or said, shapes
         if index not in self.state.chosen:
             self.do_choose(index)
@@ -396,4 +396,4 @@ class PlaneSession(Constructing):
         steps = self._opened.steps if self._opened else ()
         if not 0 <= step < len(steps):
             raise InvalidInputError(f"There is no step {step + 1} of a worksheet.")
-        self.verdict = _worksheets.check(steps[step], self.drafter.construction, answer)
+        self.verdict = _worksheets.check_step(steps[step], self.drafter.construction, answer)

@@ -136,7 +136,7 @@ def _read_rule(item: str, name: str) -> Rule:
     raise InvalidInputError(f"A rule of {name} must be {said}; got {item[:50]!r}.")
 
 
-def check(step: Step, made: Construction, choice: str = "") -> tuple[bool, str]:
+def check_step(step: Step, made: Construction, choice: str = "") -> tuple[bool, str]:
     """Return whether what was made or chosen is right, and what the page says of it."""
     quantities = Quantities(made)
     for rule in step.rules:

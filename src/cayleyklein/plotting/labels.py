@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting.shapes import LETTERS, Shape
+from cayleyklein.plotting.shapes import WORD_HEIGHT, Shape
 
 CELL = 3.0  # of the grid, in pixels
 LETTER = 0.5  # width of a letter, in heights
@@ -19,7 +19,7 @@ MOST_PIECES = 400  # samples of a piece of a line, which may be far longer than 
 SIDES = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1)], float)
 WEIGHTS = {"thin": 0.2, "line": 1.0, "mark": 2.5}
 OVERLAP = 50.0  # of two labels, per cell
-OUTSIDE = 10.0  # of the window, per cell
+CUT_OFF = 10.0  # of the window, per cell
 
 
 class Label(NamedTuple):
@@ -29,7 +29,7 @@ class Label(NamedTuple):
     clearance: float = 7.0  # pixels from the place to the text
 
 
-class Frame(NamedTuple):
+class LabelFrame(NamedTuple):
     """The part of a view that is shown, (2, 2), and its width in pixels."""
 
     window: Floats
@@ -45,7 +45,9 @@ class Frame(NamedTuple):
         return np.asarray((xy - corner) * [self.scale, -self.scale])
 
 
-def place_labels(labels: Sequence[Label], shapes: Iterable[Shape], frame: Frame) -> list[Shape]:
+def place_labels(
+    labels: Sequence[Label], shapes: Iterable[Shape], frame: LabelFrame
+) -> list[Shape]:
     """Return labels as "words", each centred at its place moved by `shift` pixels."""
     labels = [label for label in labels if len(label.anchors)]
     if not labels:
@@ -54,7 +56,7 @@ def place_labels(labels: Sequence[Label], shapes: Iterable[Shape], frame: Frame)
     taken = np.empty((0, 2, 2))
     found = []
     for label in labels:
-        half = 0.5 * LETTERS * np.array([LETTER * max(len(label.text), 1), 1.0])
+        half = 0.5 * WORD_HEIGHT * np.array([LETTER * max(len(label.text), 1), 1.0])
         spots = frame.to_pixels(label.anchors)
         shifts = (
             SIDES * [1, -1] * (half + label.clearance * np.where(SIDES.all(1), 0.7, 1)[:, None])
@@ -62,7 +64,7 @@ def place_labels(labels: Sequence[Label], shapes: Iterable[Shape], frame: Frame)
         middles = (spots[:, None] + shifts).reshape(-1, 2)
         boxes = np.stack([middles - half, middles + half], axis=1)
         cost = _sums(total, boxes) + OVERLAP * _overlaps(boxes, taken)
-        cost += OUTSIDE * _outside(boxes, frame)
+        cost += CUT_OFF * _outside(boxes, frame)
         best = int(np.argmin(cost + 0.01 * np.arange(len(cost))))  # of equal ones the first
         taken = np.concatenate([taken, boxes[best][None]])
         anchor, side = divmod(best, len(SIDES))
@@ -78,7 +80,7 @@ def place_labels(labels: Sequence[Label], shapes: Iterable[Shape], frame: Frame)
     return found
 
 
-def _running_sum(shapes: Iterable[Shape], frame: Frame) -> Floats:
+def _running_sum(shapes: Iterable[Shape], frame: LabelFrame) -> Floats:
     size = np.ceil(np.ptp(frame.window, axis=0) * frame.scale / CELL).astype(int) + 1
     grid = np.zeros((size[1], size[0]))
     for shape in shapes:
@@ -129,7 +131,7 @@ def _overlaps(boxes: Floats, taken: Floats) -> Floats:
     return np.asarray(both.prod(axis=-1).sum(axis=1))
 
 
-def _outside(boxes: Floats, frame: Frame) -> Floats:
+def _outside(boxes: Floats, frame: LabelFrame) -> Floats:
     size = np.ptp(frame.window, axis=0) * frame.scale
     inside = np.minimum(boxes[:, 1], size) - np.maximum(boxes[:, 0], 0.0)
     whole = boxes[:, 1] - boxes[:, 0]

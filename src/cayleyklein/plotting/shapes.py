@@ -84,7 +84,7 @@ REGION_TINT = 0.22  # how much of a class's colour its regions show
 DOMAIN_WIDTH = 2.2  # of the conic, in points
 EDGE_WIDTH = 0.8  # of the edges of cells, in points
 NAMES = ("$x_1$", "$x_2$")
-LETTERS = 18.0  # height of words, in pixels
+WORD_HEIGHT = 18.0  # height of words, in pixels
 
 
 def class_look(label: int) -> tuple[str, str, float]:
@@ -182,7 +182,7 @@ def _element(shape: Shape, window: Floats, size: float, palette: Mapping[str, st
         f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" stroke="{palette.get("paper", "none")}" '
         f'stroke-width="3" paint-order="stroke" stroke-linejoin="round" text-anchor="middle" '
         f'dy="0.33em" font-family="serif" font-style="italic" '
-        f'font-size="{LETTERS:g}">{escape(text)}</text>'
+        f'font-size="{WORD_HEIGHT:g}">{escape(text)}</text>'
         for (x, y), text in zip((xy + shape.shift).tolist(), shape.text, strict=True)
     )
 
