@@ -9,7 +9,14 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from cayleyklein.app._fitting import FitTask, explain_choice, fit_and_compare, make_model
+from cayleyklein.app._fitting import (
+    FitTask,
+    explain_choice,
+    fit_and_compare,
+    make_estimator,
+    make_model,
+    train_and_test,
+)
 from cayleyklein.app._learn import OPTIONS, FitProcess, LearnState, learn_code
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import bundled_source, prepare, read_source
@@ -50,7 +57,8 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
     found = panels(messages)
     assert list(found) == ["before", "flat", "curved"]
     assert messages[-1].ended
-    exec(compile(learn_code(LearnState(geometry=geometry), table), "learn.py", "exec"), {})
+    code = learn_code(LearnState(model="neighbors", geometry=geometry), table)
+    exec(compile(code, "learn.py", "exec"), {})
     printed = float(capsys.readouterr().out.split()[-1])
     for picture, results, about in found.values():
         confusion = np.array(results["confusion"]["counts"])
@@ -71,8 +79,6 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
 def test_regions_neighbours_and_the_metric_are_those_of_the_model():
     picture, results, _ = panels(told(task(TWO, "hyperbolic", 3)))["curved"]
     learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
-    from cayleyklein.app._fitting import train_and_test
-
     train, _ = train_and_test(TWO)
     metric = learner.fit(TWO.X[train], TWO.y[train]).metric_
     near, far = np.array(picture["neighbors"]), picture["distances"]
@@ -112,7 +118,7 @@ def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
     source = read_source(text.encode(), name)
     table = prepare(source, source.target)
     *_, about = panels(told(task(table)))["curved"]
-    code = learn_code(LearnState(data="upload", geometry="elliptic"), table)
+    code = learn_code(LearnState(data="upload", model="neighbors", geometry="elliptic"), table)
     exec(compile(code, "learn.py", "exec"), {})
     assert about.startswith(f"{float(capsys.readouterr().out.split()[-1]):.1%} of test rows right")
 
@@ -125,7 +131,9 @@ def test_the_code_of_every_bundled_set_gives_the_accuracy_shown(name, capsys):
     given = task(table, "flat", 5)
     fit_and_compare(given, messages.append)
     about = panels(messages)["curved"][2]
-    code = learn_code(LearnState(data=name, geometry="flat", neighbors="5"), table)
+    code = learn_code(
+        LearnState(data=name, model="neighbors", geometry="flat", neighbors="5"), table
+    )
     exec(compile(code, "learn.py", "exec"), {})
     assert about.startswith(f"{float(capsys.readouterr().out.split()[-1]):.1%} of test rows right")
 
@@ -151,9 +159,21 @@ def test_numbers_are_predicted_as_the_code_does(tmp_path, monkeypatch, capsys):
     assert len(table.classes) == 5
     messages = told(task(table, "flat"))
     _, results, about = panels(messages)["curved"]
-    assert results["curves"] == {}
+    truth = results["curves"]["truth"]
+    line, bars, marks = (shape["xy"] for shape in truth["shapes"])
+    train, test = train_and_test(table)
+    model = make_estimator(task(table, "flat"), geometry="flat", random_state=0)
+    model.fit(table.X[train], table.labels[train])
+    assert marks[:, 0] == pytest.approx(table.labels[test])
+    assert marks[:, 1] == pytest.approx(model.predict(table.X[test]))
+    ends = bars[~np.isnan(bars[:, 0])].reshape(-1, 2, 2)[..., 1]
+    assert pytest.approx(np.stack(model.predict_interval(table.X[test], 0.9))) == ends.T
+    assert line[0] == pytest.approx(table.labels[test].min())
+    left = results["curves"]["residuals"]["shapes"][-1]["xy"]
+    assert left[:, 1] == pytest.approx(marks[:, 0] - marks[:, 1])
     assert np.sum(results["confusion"]["counts"]) == 36
-    exec(compile(learn_code(LearnState("upload", geometry="flat"), table), "learn.py", "exec"), {})
+    code = learn_code(LearnState("upload", model="neighbors", geometry="flat"), table)
+    exec(compile(code, "learn.py", "exec"), {})
     assert about.startswith(f"R² {float(capsys.readouterr().out.split()[-1]):.3f} on test rows")
 
 
@@ -185,7 +205,7 @@ def test_a_large_table_is_sampled_and_says_so(tmp_path, monkeypatch):
     assert len(table.y) == 3000
     assert "3,000 of 4,000 rows, drawn at random." in table.problem.notes
     names = {}
-    code = learn_code(LearnState("upload", geometry="flat"), table)
+    code = learn_code(LearnState("upload", model="neighbors", geometry="flat"), table)
     exec(compile(code.partition("X_train")[0], "learn.py", "exec"), names)
     assert np.array_equal(names["X"], table.X)
     assert np.array_equal(names["y"], table.labels)

@@ -62,7 +62,7 @@ def plane(tab, address):
 
 @pytest.fixture
 def learn(tab, address):
-    yield visit(tab, f"{address}/learn?data=wine&geometry=elliptic")
+    yield visit(tab, f"{address}/learn?data=wine&geometry=elliptic&model=neighbors")
     assert tab.complaints == []
 
 
@@ -422,7 +422,7 @@ def test_names_help_and_a_phone(context, address, path):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator("header").bounding_box()["height"] < 60  # one row
     if path == PLAIN:
-        assert page.locator("#view0").bounding_box()["y"] < 170  # the drawing comes first
+        assert page.locator("#view0").bounding_box()["y"] < 190  # the drawing comes first
         assert page.is_hidden("#tools")
         page.click("#tools-open")
         page.click("[data-tool=circle]")
@@ -921,7 +921,7 @@ def test_fit_and_its_results(learn, context, tmp_path):
     assert ended(learn) == "Done."
     for place in ("before", "flat", "curved"):
         assert "of test rows right" in learn.inner_text(f"#about-{place}")
-    assert "iteration" in learn.inner_text("#live")
+    assert "iteration" in learn.text_content("#live")
     counts = [int(cell) for cell in learn.locator("#confusion td").all_inner_texts()]
     assert sum(counts) == 54  # three tenths of 178 rows
     assert "load_problem('wine')" in learn.inner_text("#code")
@@ -1036,7 +1036,7 @@ def test_uploads(learn, tmp_path):
     assert learn.input_value("#target") == "kind"
     assert "day: " in learn.inner_text("#column-notes")
     learn.click("#columns-box > summary")
-    learn.uncheck("#columns input >> nth=2")
+    learn.uncheck("#columns input[type=checkbox] >> nth=2")
     learn.wait_for_selector("#column-notes >> text=day: not used: dropped")
     assert learn.inner_text("#columns-count") == "(2 of 3)"
     start(learn)
@@ -1047,6 +1047,42 @@ def test_uploads(learn, tmp_path):
     card = learn.locator("#confusion").locator("xpath=ancestor::article").bounding_box()
     assert box["width"] <= card["width"]  # a long name does not push the numbers out of sight
     assert learn.evaluate("window.hacked") is None
+
+
+def test_the_page_opens_with_an_example_that_is_fitted(context, address):
+    page = open_page(context, address + "/learn")
+    page.wait_for_selector("body[data-fitted][data-running=no]", timeout=90_000)
+    settle(page)
+    assert "with plain neighbours" in page.inner_text("#headline")
+    assert page.inner_text("#verdict").endswith(".")
+    assert page.input_value("#model") == "kernel"
+    shares = [int(bar.split()[-2]) for bar in page.locator("#parts .bar").all_inner_texts()]
+    assert sum(shares) == pytest.approx(100, abs=2)
+    curved = "explorer.pictures[2]"
+    x, y = page.evaluate(f"{curved}.toPixel({curved}.points[20], {curved}.points[21])")
+    box = page.locator("#picture-curved").bounding_box()
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    settle(page)
+    assert page.locator(".why h3").all_inner_texts()[-2:] == ["Rows for it", "Rows against it"]
+    assert page.input_value("#why-row") in page.inner_text("#why-said")
+    assert page.complaints == []
+    page.close()
+
+
+def test_a_table_dropped_anywhere_and_the_kind_of_a_column(learn):
+    drop = """text => {
+      const files = new DataTransfer();
+      files.items.add(new File([text], "mine.csv"));
+      document.body.dispatchEvent(new DragEvent("drop", {bubbles: true, dataTransfer: files}));
+    }"""
+    learn.evaluate(drop, GOOD.replace("width", "size"))
+    learn.wait_for_selector("#table >> text=60 rows, 2 classes")
+    settle(learn)
+    assert learn.input_value("select[aria-label='Kind of day']") == "date"
+    learn.select_option("select[aria-label='Kind of size']", "category")
+    settle(learn)
+    assert "as you chose" in learn.inner_text("#columns")
+    assert "kinds={'size': 'category'}" in learn.inner_text("#code")
 
 
 def test_choices(learn):

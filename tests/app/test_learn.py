@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("pandas")
 
+from cayleyklein.app._fitting import train_and_test
 from cayleyklein.app._learn import LearnSession
 
 CSV = "day,length,width,name,kind\n" + "".join(
@@ -27,7 +28,7 @@ def made_for(query):
 
 @pytest.fixture
 def session():
-    made = made_for("data=wine&geometry=elliptic")
+    made = made_for("data=wine&geometry=elliptic&model=neighbors")
     yield made
     made.close()
 
@@ -196,3 +197,82 @@ def test_a_cancelled_fit_ends_at_once(session):
     assert answer["texts"]["state"] == "Cancelled."
     assert not answer["running"]
     assert not fit.process.is_alive()
+
+
+# -- why a row is predicted so, kinds of columns, and the example
+
+
+class Now:
+    """A fit that is done when it is asked for news, in place of a process."""
+
+    def __init__(self, work, task, slots):
+        self.news = []
+        work(task, self.news.append)
+
+    def poll(self):
+        return self.news
+
+    def end(self):
+        pass
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", ["kernel", "neighbors"])
+def test_a_row_is_explained_as_the_model_does(monkeypatch, model):
+    monkeypatch.setattr("cayleyklein.app._learn.FitProcess", Now)
+    session = made_for(f"data=wine&geometry=flat&model={model}")
+    assert "Press Fit" in session.hear([{"do": "explain", "row": 3}])["notes"][0]
+    answer = do(session, {"do": "fit"})
+    assert answer["fitted"]
+    assert "with plain neighbours" in answer["texts"]["headline"]
+    assert answer["texts"]["verdict"].endswith(".")
+    shares = sum(share for _, share in answer["results"]["parts"])
+    assert shares == pytest.approx(1.0 if model == "kernel" else 0.0)
+    why = do(session, {"do": "explain", "row": 3})["explanation"]
+    fitted = session._predictor[1]
+    known = fitted.explain(session.table.X[3])
+    assert why["prediction"] == str(known.prediction)
+    values = np.atleast_2d(known.columns).mean(axis=0)
+    top = int(np.argmax(np.abs(values)))
+    assert why["columns"][0] == [session.table.columns[top], pytest.approx(values[top])]
+    train, _ = train_and_test(session.table)
+    row, effect, label = why["for"][0]
+    assert session.table.labels[row] == label
+    effects = known.effects if model == "kernel" else known.votes
+    found = dict(zip(train[known.rows].tolist(), effects, strict=True))
+    assert effect == pytest.approx(found[row])
+    assert "no row 999" in session.hear([{"do": "explain", "row": 998}])["notes"][0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_one_visitor_has_fitted_comes_at_once_for_the_next(monkeypatch):
+    monkeypatch.setattr("cayleyklein.app._learn.FitProcess", Now)
+    examples = {}
+    query = "data=balance&geometry=flat&model=neighbors"
+    first = LearnSession(query, threading.Semaphore(2), examples).hear([{"do": "fit"}])
+    assert len(examples) == 1
+    monkeypatch.setattr("cayleyklein.app._learn.FitProcess", None)  # not asked again
+    second = LearnSession(query, threading.Semaphore(2), examples).hear([{"do": "fit"}])
+    assert second["fitted"]
+    assert not second["running"]
+    assert second["texts"] == first["texts"]
+    assert second["pictures"].keys() == first["pictures"].keys()
+
+
+def test_the_kind_of_a_column_is_changed(session):
+    answer = do(session, {"do": "upload", "name": "mine.csv", "content": packed(CSV)})
+    columns = {name: (kind, said) for _, name, _, kind, said, _ in answer["columns"]}
+    assert columns["length"][0] == "number"
+    assert columns["day"][0] == "date"
+    assert columns["name"][0] == "unused"
+    assert columns["name"][1]
+    answer = do(session, choose("kinds", "1.category"))
+    column = answer["columns"][1]
+    assert column[3] == "category"
+    assert column[5]
+    assert len(session.table.columns) > 5  # a column for each category
+    assert "kinds={'length': 'category'}" in answer["texts"]["code"]
+    again = do(session, {"do": "load", "query": answer["query"]})
+    assert again["columns"] == answer["columns"]
+    for value in ("x.number", "1.moon", "77.number"):
+        assert session.hear([choose("kinds", value)])["notes"]

@@ -13,12 +13,13 @@ from sklearn.model_selection import train_test_split
 from cayleyklein import tables
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app import _state, _tables
+from cayleyklein.curvature import estimate_curvature
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.experiments import scores
 from cayleyklein.learning import Progress
 from cayleyklein.metrics import combined, curved
 from cayleyklein.plotting import sections
-from cayleyklein.plotting.shapes import Shape, class_look, unit_circle
+from cayleyklein.plotting.shapes import Shape, chain, class_look, unit_circle
 from cayleyklein.prediction import (
     CurvedKernelClassifier,
     CurvedKernelRegressor,
@@ -27,6 +28,9 @@ from cayleyklein.prediction import (
 )
 
 TEST_PART = 0.3
+VERDICT_ROWS = 300  # that are asked whether the data are curved
+MOST_DRAWN = 400  # test rows of a picture of errors
+INTERVAL = 0.9
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
 PANEL_NAMES = {
     "before": "Plain k-NN, nothing learned",
@@ -39,6 +43,7 @@ PART_WORDS = {  # of the parts of a kernel model
     "ranks": "kernel in the ranks of columns",
     "neighbors": "votes in the metric",
     "plain": "plain votes",
+    "rules": "rules of boosted trees",
 }
 
 
@@ -119,7 +124,11 @@ def make_model(task: FitTask, tell: Any) -> None:
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         model: Any = kind(
-            task.n_neighbors, model=task.model, geometry=task.geometry, random_state=PAGE_SEED
+            task.n_neighbors,
+            model=task.model,
+            geometry=task.geometry,
+            kinds=table.kinds or None,
+            random_state=PAGE_SEED,
         )
         model.fit(table.problem.X, table.labels)
         model.target_ = table.target
@@ -152,6 +161,7 @@ def fit_and_compare(task: FitTask, tell: Any) -> None:
         bench.show("before", PANEL_NAMES["before"], bench.vote(plain), "standardised columns")
         bench.learn("flat", "flat")
         bench.learn("curved", task.geometry)
+        bench.judge()
     told = [w for w in caught if not issubclass(w.category, DeprecationWarning)]
     tell(ending("Done.", notes=tuple(dict.fromkeys(str(w.message) for w in told))))
 
@@ -169,6 +179,7 @@ class _Bench:
         # the accuracy of an iteration is that on some test rows; the last one has all
         pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:200]
         self.watched = self.X_test[pick], self.y_test[pick]
+        self.good: dict[str, str] = {}  # how well each panel predicts, in words
         self._begun: dict[str, tuple[int, float]] = {}  # iteration and first loss of a series
 
     def vote(self, metric: combined.Metric) -> Any:
@@ -262,7 +273,7 @@ class _Bench:
         if hasattr(model, "part_shares_"):
             shares = model.feature_weights()
             parts = sorted(model.part_shares_.items(), key=lambda part: -part[1])
-            votes = ", ".join(f"{share:.0%} {PART_WORDS[name]}" for name, share in parts)
+            votes = ", ".join(f"{share:.0%} {PART_WORDS.get(name, name)}" for name, share in parts)
             votes = f"a sum of {votes}"
         else:
             shares = model.metric_.feature_weights(self.X_train)
@@ -274,9 +285,13 @@ class _Bench:
         results = {
             "confusion": about,
             "weights": sorted(weights, key=lambda pair: -pair[1]),
+            "parts": [
+                [PART_WORDS.get(name, name), share]
+                for name, share in getattr(model, "part_shares_", {}).items()
+            ],
             "trials": [[_in_words(t), t.n_neighbors or "–", [*t.scores.items()]] for t in trials],
             "planes": planes,
-            "curves": {} if table.is_regression else self._curves(model),
+            "curves": self._errors(model) if table.is_regression else self._curves(model),
         }
         if table.is_regression:
             r2 = model.score(self.X_test, self.y_test)
@@ -284,11 +299,50 @@ class _Bench:
             good = f"R² {r2:.3f} on test rows, off by {error:.3g} on average"
         else:
             good = f"{np.mean(said == self.y_test):.1%} of test rows right"
+        self.good[place] = good
         texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
             one.callback = None  # it cannot leave this process
         kept = (table.encoder, model)
         self.tell(News(texts, pictures={place: picture}, results=results, predictor=kept))
+
+    def judge(self) -> None:
+        """Tell how the models compare, and whether the data are curved, in words."""
+        best = self.good["curved"].partition(" on test")[0]
+        plain = self.good["before"].partition(" on test")[0].removesuffix(" of test rows right")
+        said = f"{best[0].upper()}{best[1:]}, against {plain} with plain neighbours."
+        self.tell(News({"headline": said, "state": "Asking whether the data are curved…"}))
+        pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_train))[:VERDICT_ROWS]
+        verdict = ""
+        with suppress(CayleyKleinError):
+            found = estimate_curvature(self.X_train[pick], self.y_train[pick])
+            verdict = f"{found.sentence[0].upper()}{found.sentence[1:]}."
+        self.tell(News({"verdict": verdict}))
+
+    def _errors(self, model: Any) -> dict[str, Any]:
+        """Return predicted against true numbers, with intervals, and what is left."""
+        X, y = self.X_test[:MOST_DRAWN], self.y_test[:MOST_DRAWN]
+        said = model.predict(X)
+        low, high = model.predict_interval(X, INTERVAL)
+        held = np.mean((low <= y) & (y <= high))
+        ends = np.array([y.min(), y.max()])
+        level = np.array([[said.min(), 0.0], [said.max(), 0.0]])
+        bars = chain(np.array([[t, a], [t, b]]) for t, a, b in zip(y, low, high, strict=True))
+        about = f"Bars are {INTERVAL:.0%} intervals; {held:.0%} of them hold the true number"
+        left = y - said
+        return {
+            "truth": _graph(
+                f"{about}, and they are {np.mean(high - low):.3g} wide on average.",
+                Shape("line", np.stack([ends, ends], axis=1), "soft", 1.2, (4, 4)),
+                Shape("line", bars, "flat", 1.2, alpha=0.35),
+                Shape("marks", np.stack([y, said], axis=1), "flat", 3.0),
+            ),
+            "residuals": _graph(
+                f"True less predicted: {left.mean():+.3g} on average, spread {left.std():.3g}.",
+                Shape("line", level, "soft", 1.2, (4, 4)),
+                Shape("marks", np.stack([said, left], axis=1), "flat", 3.0),
+            ),
+        }
 
     def _curves(self, model: Any) -> dict[str, Any]:
         chances = model.predict_proba(self.X_test)
@@ -308,17 +362,16 @@ class _Bench:
         diagonal = Shape("line", np.array([[0.0, 0.0], [1.0, 1.0]]), "soft", 1.0, (4, 4))
         rest = "" if len(model.classes_) == 2 else ", each class against the rest, averaged"
 
-        def graph(text: str, *shapes: Shape) -> dict[str, Any]:
-            return {"shapes": [shape._asdict() for shape in (diagonal, *shapes)], "text": text}
-
         return {
-            "calibration": graph(
+            "calibration": _graph(
                 f"What is said and what is so differ by {gap:.1%} on average.",
+                diagonal,
                 Shape("line", told, "flat", 2.0),
                 Shape("marks", told, "flat", 4),
             ),
-            "roc": graph(
+            "roc": _graph(
                 f"Area under the curve {np.mean(areas):.3f}{rest}.",
+                diagonal,
                 Shape("line", mean, "flat", 2.0),
             ),
         }
@@ -379,6 +432,14 @@ class _Bench:
                 about = "" if exact else " (about)"
                 planes.append((f"{_describe(part)}{about}", state.query))
         return [line._asdict() for line in lines], planes
+
+
+def _graph(text: str, *shapes: Shape) -> dict[str, Any]:
+    every = np.concatenate([shape.xy for shape in shapes])
+    low, high = np.nanmin(every, axis=0), np.nanmax(every, axis=0)
+    room = 0.05 * np.maximum(high - low, 1e-12)
+    box = np.concatenate([low - room, high + room]).tolist()
+    return {"shapes": [shape._asdict() for shape in shapes], "text": text, "box": box}
 
 
 def _in_words(trial: Any) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _fitting, _limits, _tables
+from cayleyklein.app import _explaining, _fitting, _limits, _tables
 from cayleyklein.app._session import run_commands
 from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
@@ -23,7 +23,7 @@ from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import class_look
 
 OPTIONS = {  # and their names on the page
-    "model": {"neighbors": "nearest rows vote", "kernel": "kernel machines"},
+    "model": {"kernel": "kernel machines and votes, added", "neighbors": "nearest rows vote"},
     "geometry": {
         "auto": "automatic, tried on held-out rows",
         "product": "product of spheres and flat space",
@@ -46,6 +46,9 @@ OPTIONS = {  # and their names on the page
 }
 
 
+MOST_EXAMPLES = 12  # fits of the package's tables that are kept for all visitors
+
+
 @dataclass(frozen=True)
 class LearnState:
     """The choices of the page; `drop` has the positions of the columns that are not used."""
@@ -53,7 +56,8 @@ class LearnState:
     data: str = "wine"
     target: str = ""
     drop: tuple[int, ...] = ()
-    model: str = "neighbors"
+    kinds: tuple[tuple[int, str], ...] = ()
+    model: str = "kernel"
     geometry: str = "auto"
     neighbors: str = "auto"
     points: str = ""
@@ -65,12 +69,14 @@ class LearnState:
             as_choice(value[:SHOWN], name, tuple(OPTIONS[name]))
         elif name == "data":
             as_choice(value[:SHOWN], name, (*loaders.SOURCES, "upload", "points"))
-            changed |= {"target": "", "drop": ()}
+            changed |= {"target": "", "drop": (), "kinds": ()}
         elif name == "drop":
             parts = [part for part in value.split(",") if part]
             if not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts):
                 raise InvalidInputError(f"drop must be numbers of columns; got {value[:20]!r}.")
             changed["drop"] = tuple(sorted({int(part) for part in parts}))
+        elif name == "kinds":
+            changed["kinds"] = _read_kinds(value)
         return replace(self, **changed)
 
     def task(self, table: PreparedTable) -> _fitting.FitTask:
@@ -79,7 +85,8 @@ class LearnState:
 
     @property
     def query(self) -> str:
-        parts = vars(self) | {"drop": ",".join(map(str, self.drop))}
+        kinds = ",".join(f"{column}.{kind}" for column, kind in self.kinds)
+        parts = vars(self) | {"drop": ",".join(map(str, self.drop)), "kinds": kinds}
         kept = {n: part for n, part in parts.items() if n != "points" or self.data == "points"}
         return urlencode(kept, safe=",;")
 
@@ -90,6 +97,17 @@ class LearnState:
         for name in filter(parts.__contains__, vars(state)):
             state = state.with_choice(name, parts[name])
         return state
+
+
+def _read_kinds(value: str) -> tuple[tuple[int, str], ...]:
+    """Read kinds of columns, "3.category,5.text"."""
+    found = {}
+    for part in filter(None, value.split(",")):
+        number, _, kind = part.partition(".")
+        if not (number.isascii() and number.isdecimal() and len(number) < 4):
+            raise InvalidInputError(f"kinds must be columns with kinds; got {value[:20]!r}.")
+        found[int(number)] = as_choice(kind[:SHOWN], "kind", _tables.KINDS)
+    return tuple(sorted(found.items()))
 
 
 def learn_code(state: LearnState, table: PreparedTable) -> str:
@@ -105,7 +123,8 @@ def learn_code(state: LearnState, table: PreparedTable) -> str:
             given += f", drop={table.dropped}"
         if not source.header:
             given += ", header=False"
-        rows = f"TableEncoder().fit_transform({rows})"
+        kinds = f"kinds={dict(table.kinds)}" if table.kinds else ""
+        rows = f"TableEncoder({kinds}).fit_transform({rows})"
         more = "from cayleyklein.tables import TableEncoder\n"
     labels = "problem.y" if table.is_regression else "problem.classes[problem.y]"
     kind = type(_fitting.make_estimator(state.task(table))).__name__
@@ -212,8 +231,22 @@ def nothing_new() -> dict[str, Any]:
 
 
 class LearnSession:
-    def __init__(self, query: str, slots: threading.Semaphore) -> None:
+    """The learning page of one visitor.
+
+    `examples` has the news of fits of the package's own tables, by query, for all visitors: they
+    come at once when another one asks for the same.
+    """
+
+    def __init__(
+        self,
+        query: str,
+        slots: threading.Semaphore,
+        examples: dict[str, list[_fitting.News]] | None = None,
+    ) -> None:
         self.slots = slots
+        self._why: dict[str, Any] | None = None
+        self._examples = {} if examples is None else examples
+        self._told: list[_fitting.News] = []  # news of the fit that runs
         self.notes = list[str]()
         self.uploaded: TableSource | None = None
         self.fit: FitProcess | None = None
@@ -275,6 +308,14 @@ class LearnSession:
                 line.append(f"{sure:.0%}")
         self._predictions: Any = {"names": names, "rows": lines, "notes": notes}
 
+    def do_explain(self, row: int) -> None:
+        """Say why a row of the table is predicted as it is, by the model fitted last."""
+        if self._predictor is None:
+            raise InvalidInputError("Press Fit first; then rows can be explained.")
+        if not 0 <= row < len(self.table.X):
+            raise InvalidInputError(f"There is no row {row + 1}.")
+        self._why = _explaining.explain_row(self._predictor[1], self.table, row)
+
     def _take(self, state: LearnState, source: TableSource | None = None) -> None:
         self._not_while_fitting()
         source = source or self.uploaded
@@ -289,7 +330,11 @@ class LearnSession:
             raise InvalidInputError(f"There is no column {target[:SHOWN]!r} to predict.")
         if state.drop and state.drop[-1] >= len(source.columns):
             raise InvalidInputError(f"There is no column number {state.drop[-1]}.")
-        table = _tables.prepare(source, target, [source.columns[i] for i in state.drop])
+        if state.kinds and state.kinds[-1][0] >= len(source.columns):
+            raise InvalidInputError(f"There is no column number {state.kinds[-1][0]}.")
+        kinds = {source.columns[i]: kind for i, kind in state.kinds}
+        dropped = [source.columns[i] for i in state.drop]
+        table = _tables.prepare(source, target, dropped, kinds)
         self.state = replace(state, target=target)
         self.table = table
         self.uploaded = source if state.data == "upload" else self.uploaded
@@ -297,7 +342,8 @@ class LearnSession:
         self._clear()
 
     def _clear(self) -> None:
-        self.texts = {"state": "", "live": "", "share": "0"}
+        self.texts = {"state": "", "live": "", "share": "0", "headline": "", "verdict": ""}
+        self._why = None
         for place, title in _fitting.PANEL_NAMES.items():
             self.texts[f"about-{place}"] = "Not fitted yet: these are the rows."
             self.texts[f"title-{place}"] = title
@@ -305,6 +351,7 @@ class LearnSession:
             "confusion": None,
             "curves": {},
             "weights": (),
+            "parts": (),
             "trials": (),
             "planes": (),
         }
@@ -324,7 +371,7 @@ class LearnSession:
             "target": table.target[:SHOWN],
             "labels": codes.tolist(),
             "test": self.rows.is_test,
-            "notes": [*table.source.notes, *table.problem.notes],
+            "notes": [*table.source.notes, *table.notes],
         }
         pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
         self._once = nothing_new() | {"pictures": pictures, "preview": preview}
@@ -347,8 +394,13 @@ class LearnSession:
 
     def _run(self, work: Any) -> None:
         self._not_while_fitting()
+        self._told = []
         if work is _fitting.fit_and_compare:
             self._clear()
+            for news in self._examples.get(self.state.query, ()):
+                self._hear_news(news)
+            if self._predictor is not None:
+                return
         self.fit = FitProcess(work, self.state.task(self.table), self.slots)
         self.texts["state"] = "Waiting for a free place…"
         self._look()
@@ -361,19 +413,39 @@ class LearnSession:
     def _look(self) -> bool:
         told = [] if self.fit is None else self.fit.poll()
         for news in told:
-            self.texts |= news.texts
-            self._once["steps"] = [*self._once["steps"], *news.steps]
-            self._once["pictures"] = self._once["pictures"] | (news.pictures or {})
-            self.results = news.results or self.results
-            self._predictor = news.predictor or self._predictor
-            self.notes += news.notes
-            if news.model is not None:
-                stem = self.table.source.name.rpartition(".")[0] or self.table.source.name
-                content = np.frombuffer(news.model, dtype=np.int8)
-                self._once["model"] = {"name": f"{stem}.ckm", "content": content}
-            if news.ended:
-                self.close()
+            self._told.append(news)
+            done = news.ended and news.texts.get("state") == "Done."
+            if done and self.table.source.kind == "bundled" and len(self._examples) < MOST_EXAMPLES:
+                self._examples[self.state.query] = self._told
+            self._hear_news(news)
         return bool(told)
+
+    def _hear_news(self, news: _fitting.News) -> None:
+        self.texts |= news.texts
+        self._once["steps"] = [*self._once["steps"], *news.steps]
+        self._once["pictures"] = self._once["pictures"] | (news.pictures or {})
+        self.results = news.results or self.results
+        self._predictor = news.predictor or self._predictor
+        self.notes += news.notes
+        if news.model is not None:
+            stem = self.table.source.name.rpartition(".")[0] or self.table.source.name
+            content = np.frombuffer(news.model, dtype=np.int8)
+            self._once["model"] = {"name": f"{stem}.ckm", "content": content}
+        if news.ended:
+            self.close()
+
+    def _columns(self) -> list[list[Any]]:
+        """Return the number, name and use of each column, the kind that it is read as, and why."""
+        read = {column.name: column for column in self.table.encoder.columns_}
+        chosen = dict(self.state.kinds)
+        found = []
+        for i, name in enumerate(self.table.source.columns):
+            column = read.get(name)
+            kind = "unused" if column is None else column.kind
+            said = "" if column is None or column.is_plain else str(column).partition(": ")[2]
+            used = i not in self.state.drop
+            found.append([i, name[:SHOWN], used, chosen.get(i, kind), said, i in chosen])
+        return found
 
     def _answer(self) -> dict[str, Any]:
         table = self.table
@@ -388,12 +460,13 @@ class LearnSession:
         classes = plural(len(table.classes), "class")
         kinds = "numbers to predict" if table.is_regression else classes
         about = f"{plural(len(table.X), 'row')}, {kinds}"
-        columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
+        columns = self._columns()
         del columns[source.columns.index(table.target)]
         once = self._once
         self._once = nothing_new()
         return once | {
             "choices": vars(state),
+            "kinds": _tables.KINDS,
             "columns": columns,
             "query": state.query,
             "notes": self.notes,
@@ -402,4 +475,6 @@ class LearnSession:
             "running": self.fit is not None,
             "results": self.results,
             "predictions": self._predictions,
+            "explanation": self._why,
+            "fitted": self._predictor is not None,
         }

@@ -28,6 +28,7 @@ from cayleyklein import __version__, geometry
 from cayleyklein.app import _limits, _worksheets
 from cayleyklein.app._exports import EXPORTS, SIZE, view_elements
 from cayleyklein.app._figures import FIGURE_COLORS
+from cayleyklein.app._fitting import News
 from cayleyklein.app._learn import LearnSession, run_apart, start_apart
 from cayleyklein.app._scene import Drafter, headline
 from cayleyklein.app._session import PlaneSession
@@ -63,6 +64,7 @@ class Explorer:
         self._socket.setblocking(False)
         self.port = int(self._socket.getsockname()[1])
         self.hosts = {f"{name}:{self.port}" for name in known_names(host)}
+        self.examples: dict[str, list[News]] = {}  # fits of the package's own tables
         self.slots = threading.Semaphore(_limits.FITS)
         self.pool = ThreadPoolExecutor(_limits.COMMAND_THREADS, thread_name_prefix="explorer")
         # files are made one after the other, so that dragging stays fast
@@ -320,7 +322,7 @@ class Socket(Guarded, WebSocketHandler):
                 if self.request.path == "/ws/plane":
                     self.session = PlaneSession(query, self.explorer.sheets)
                 else:
-                    self.session = LearnSession(query, self.explorer.slots)
+                    self.session = LearnSession(query, self.explorer.slots, self.explorer.examples)
                     self._ticking = asyncio.create_task(self._tick(self.session))
             given = given if isinstance(given, list) else [given]
             work = self.explorer.pool.submit(self.session.hear, given)

@@ -3,8 +3,9 @@
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from cayleyklein.experiments import problems
 from cayleyklein.tables import TableEncoder, read_table
 from cayleyklein.tables.targets import TargetColumn
 
+KINDS = ("number", "category", "date", "text")  # that a visitor can choose
 SHOWN = 40  # characters of a name or a cell that are shown
 
 
@@ -51,6 +53,8 @@ class PreparedTable(NamedTuple):
     labels: AnyArray  # or numbers
     classes: tuple[str, ...]  # their names, or those of the ranges that numbers are in
     edges: Floats | None = None  # between the ranges; None for classes
+    kinds: Mapping[str, str] = MappingProxyType({})  # of columns, where the visitor knows better
+    notes: tuple[str, ...] = ()
 
     @property
     def is_regression(self) -> bool:
@@ -112,13 +116,19 @@ def _read(content: bytes, name: str, header: bool, **options: Any) -> tuple[Any,
     return frame, tuple(str(one.message) for one in caught)
 
 
-def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> PreparedTable:
+def prepare(
+    source: TableSource,
+    target: str,
+    drop: Sequence[str] = (),
+    kinds: Mapping[str, str] = MappingProxyType({}),
+) -> PreparedTable:
     name = source.name[:SHOWN]
     dropped = [c for c in drop if c != target]
     frame = source.frame
     task = "class"
     if source.kind == "upload":
-        frame = _read(source.content, name, source.header, text=[target])[0]
+        as_text = [target, *(c for c, kind in kinds.items() if kind != "number")]
+        frame = _read(source.content, name, source.header, text=as_text)[0]
         task = "auto"
     if len(frame.columns) <= 1 + len(dropped):
         raise InvalidInputError("No column is left to learn from; choose two or more.")
@@ -126,7 +136,10 @@ def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> Prepa
         warnings.simplefilter("ignore")
         column = TargetColumn.find(frame, target, task)
         made = problems.table_problem(frame, name, column, dropped)
-        encoder = TableEncoder().fit(made.X)
+        kinds = {c: kind for c, kind in kinds.items() if c in made.X.columns}
+        encoder = TableEncoder(kinds=kinds or None).fit(made.X)
+    notes = [note for note in made.notes if note.partition(": ")[0] not in kinds]
+    notes += [f"{column}." for column in encoder.columns_ if column.name in kinds]
     X = encoder.transform(made.X)
     edges = None
     if X.shape[1] < 2:
@@ -150,7 +163,18 @@ def prepare(source: TableSource, target: str, drop: Sequence[str] = ()) -> Prepa
         said = f"Column {target[:SHOWN]!r} has {len(classes)} classes"
         raise InvalidInputError(f"{said}; {len(LETTERS)} are the most.")
     return PreparedTable(
-        source, target, dropped, made, encoder, X, columns, labels, tuple(classes), edges
+        source,
+        target,
+        dropped,
+        made,
+        encoder,
+        X,
+        columns,
+        labels,
+        tuple(classes),
+        edges,
+        kinds,
+        tuple(notes),
     )
 
 

@@ -9,7 +9,7 @@
   const FIRST = {loss: [0, 1], curvature: [-1, 1], accuracy: [0.9, 1]};
   const pictures = Object.fromEntries(PLACES.map((name) => [name, new Picture(one(`#picture-${name}`), {axes: ["", ""], equal: false})]));
   const charts = Object.fromEntries(LIVE.map((name) => [name, new Picture(one(`#live-${name}`), {axes: ["iteration", ""], equal: false})]));
-  const curves = Object.fromEntries(["calibration", "roc"].map((name) => {
+  const curves = Object.fromEntries(["calibration", "roc", "truth", "residuals"].map((name) => {
     const host = one(`#curve-${name}`);
     return [name, new Picture(host, {axes: [host.dataset.x, host.dataset.y], equal: false})];
   }));
@@ -22,12 +22,23 @@
   for (const button of all("[data-do]")) button.addEventListener("click", () => send({do: button.dataset.do}));
   one("#copycode").addEventListener("click", () => copy(one("#code").textContent, "The code is copied.", "Select the code and copy it."));
   one("#all").addEventListener("click", () => send({do: "choose", name: "drop", value: ""}));
-  one("#csv").addEventListener("change", async (event) => {
-    const file = event.target.files[0], most = Number(event.target.dataset.most);
+  async function upload(file) {
+    const most = Number(one("#csv").dataset.most);
     if (!file) return;
     if (file.size > most) say([`${file.name} has ${file.size} bytes; ${most} are the most that is read here.`]);
     else send({do: "upload", name: file.name, content: packed(await file.arrayBuffer())});
-    event.target.value = "";
+  }
+  one("#csv").addEventListener("change", (event) => { upload(event.target.files[0]); event.target.value = ""; });
+  let over = 0; // elements that a dragged file has entered and not left
+  document.addEventListener("dragenter", () => { over += 1; document.body.dataset.dropping = "yes"; });
+  document.addEventListener("dragleave", () => { over -= 1; if (over <= 0) delete document.body.dataset.dropping; });
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    over = 0;
+    delete document.body.dataset.dropping;
+    one("#columns-box").open = true;
+    upload(event.dataTransfer?.files[0]);
   });
   const packed = (buffer) => { // bytes as text, whatever their encoding
     const bytes = new Uint8Array(buffer), parts = [];
@@ -50,20 +61,31 @@
     select.value = value;
   }
 
-  function showColumns(columns) {
+  function showColumns(columns, kinds) {
     const wanted = JSON.stringify(columns), place = one("#columns");
     one("#columns-count").textContent = `(${columns.filter((c) => c[2]).length} of ${columns.length})`;
     if (place.dataset.columns === wanted) return;
     place.dataset.columns = wanted;
     const had = document.activeElement?.value;
-    place.replaceChildren(...columns.map(([index, name, used]) => {
-      const label = element("label"), box = element("input", "", {type: "checkbox", value: index, checked: used});
+    place.replaceChildren(...columns.map(([index, name, used, kind, said, chosen]) => {
+      const row = element("div", "", {className: "column"}), label = element("label"), box = element("input", "", {type: "checkbox", value: index, checked: used});
       box.addEventListener("change", () => {
         const dropped = [...place.querySelectorAll("input:not(:checked)")].map((b) => b.value);
         send({do: "choose", name: "drop", value: dropped.join(",")});
       });
       label.append(box, ` ${name}`);
-      return label;
+      const select = element("select");
+      select.setAttribute("aria-label", `Kind of ${name}`);
+      const known = kinds.includes(kind) ? kinds : [kind, ...kinds];
+      select.append(...known.map((one) => new Option(one === "unused" ? "left out" : one, one, false, one === kind)));
+      select.addEventListener("change", () => {
+        const wanted = columns.filter(([other, , , , , by]) => by && other !== index).map(([other, , , of]) => `${other}.${of}`);
+        send({do: "choose", name: "kinds", value: [...wanted, `${index}.${select.value}`].join(",")});
+      });
+      row.append(label, select);
+      if (!used) row.append(element("small", "left out by you"));
+      else if (said) row.append(element("small", `${said}${chosen ? ", as you chose" : ""}`));
+      return row;
     }));
     [...place.querySelectorAll("input")].find((box) => box.value === had)?.focus();
   }
@@ -75,7 +97,7 @@
     if (!ahead()) { // an answer to what was sent before must not undo a choice
       for (const select of all("select[data-choice]"))
         fill(select, news.options[select.dataset.choice], news.choices[select.dataset.choice]);
-      showColumns(news.columns);
+      showColumns(news.columns, news.kinds);
     }
     for (const button of all("[data-do=fit], [data-do=model]")) button.disabled = news.running;
     one("[data-do=cancel]").disabled = !news.running;
@@ -90,6 +112,8 @@
     showResults(news.results);
     if (news.model) save(news.model);
     document.body.dataset.running = news.running ? "yes" : "no";
+    if (news.fitted) document.body.dataset.fitted = "yes"; else delete document.body.dataset.fitted;
+    showWhy(news.explanation);
     one("#progress").hidden = !news.running;
     if (Number(news.texts.share)) one("#progress").value = Number(news.texts.share);
     else one("#progress").removeAttribute("value");
@@ -178,6 +202,7 @@
   }
 
   for (const picture of Object.values(pictures)) {
+    picture.host.addEventListener("click", () => { if (picture.told >= 0 && document.body.dataset.fitted) explain(picture.rows[picture.told]); });
     picture.host.addEventListener("pointermove", (event) => hover(picture, event));
     picture.host.addEventListener("pointerleave", () => { picture.told = -1; picture.over = []; picture.drawOver(); });
   }
@@ -227,25 +252,57 @@
 
   // -- results
 
-  function showResults({confusion, weights, trials, planes, curves: told}) {
+  // -- why a row is predicted so
+
+  const explain = (row) => send({do: "explain", row}, "explain");
+  one("#why-row").addEventListener("change", (event) => Number(event.target.value) > 0 && explain(Number(event.target.value) - 1));
+
+  function bars(pairs, format) { // longest first as they come; those below 0 in another colour
+    const most = Math.max(...pairs.map(([, value]) => Math.abs(value)), 1e-12);
+    return pairs.map(([name, value]) => {
+      const line = element("div", "", {className: "bar"}), bar = element("span", "", {className: "fill"});
+      bar.style.width = `${100 * Math.abs(value) / most}%`;
+      bar.dataset.sign = value < 0 ? "-" : "+";
+      const track = element("span", "", {className: "track"});
+      track.append(bar);
+      line.append(element("span", name, {className: "name", title: name}), track, element("span", format(value)));
+      return line;
+    });
+  }
+  const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toPrecision(3)}`;
+
+  function showWhy(why) {
+    const place = one("#why-said"), wanted = JSON.stringify(why);
+    if (place.dataset.shown === wanted) return;
+    place.dataset.shown = wanted;
+    if (!why) return place.replaceChildren();
+    one("#why-row").value = why.row + 1;
+    const column = (title, ...inner) => { const made = element("div"); made.append(element("h3", title), ...inner); return made; };
+    const list = (rows) => { const made = element("ul"); made.append(...rows.map(([row, value, label]) => element("li", `row ${row + 1} (${label}) ${signed(value)}`))); if (!rows.length) made.append(element("li", "no row")); return made; };
+    const grid = element("div", "", {className: "why"});
+    if (why.parts.length) grid.append(column("Parts", ...bars(why.parts, signed)));
+    grid.append(column("Columns", ...bars(why.columns, signed)));
+    const rows = column("Rows for it", list(why.for));
+    rows.append(element("h3", "Rows against it"), list(why.against));
+    grid.append(rows);
+    place.replaceChildren(element("p", `Row ${why.row + 1} is predicted ${why.prediction}; it is ${why.true}. Effects are on ${why.unit}.`, {className: "figures"}), grid);
+  }
+
+  function showResults({confusion, weights, parts, trials, planes, curves: told}) {
     showConfusion(confusion);
     one("#curves").hidden = !told.roc;
-    for (const [name, {shapes, text}] of Object.entries(told)) {
+    one("#errors").hidden = !told.truth;
+    one("#confusion-card").hidden = Boolean(told.truth);
+    one("#parts-card").hidden = parts.length === 0;
+    one("#parts").replaceChildren(...bars([...parts].sort((a, b) => b[1] - a[1]), (value) => `${(100 * value).toFixed(0)} %`));
+    for (const [name, {shapes, text, box}] of Object.entries(told)) {
       if (one(`#about-${name}`).textContent === text && curves[name].shapes.length) continue;
       one(`#about-${name}`).textContent = text;
       curves[name].shapes = shapes;
-      curves[name].reframe([0, 0, 1.02, 1.03]);
+      curves[name].reframe(box);
     }
     one("#weights-card").hidden = weights.length === 0;
-    const most = Math.max(...weights.map((w) => w[1]), 1e-12);
-    one("#weights").replaceChildren(...weights.slice(0, 20).map(([name, weight]) => {
-      const line = element("div", "", {className: "bar"}), bar = element("span", "", {className: "fill"});
-      bar.style.width = `${100 * weight / most}%`;
-      const track = element("span", "", {className: "track"});
-      track.append(bar);
-      line.append(element("span", name, {className: "name", title: name}), track, element("span", `${(100 * weight).toFixed(1)} %`));
-      return line;
-    }));
+    one("#weights").replaceChildren(...bars(weights.slice(0, 20), (weight) => `${(100 * weight).toFixed(1)} %`));
     one("#trials-card").hidden = trials.length === 0;
     const head = row(["candidate", "neighbours", ...(trials[0]?.[2] ?? []).map(([name]) => name)].map((name) => cell("th", name, "col")));
     one("#trials").replaceChildren(head, ...trials.map(([name, k, scores]) =>
@@ -281,4 +338,7 @@
     });
     place.replaceChildren(element("caption", table.caption), head, body);
   }
+
+  // a page without an address shows an example that is fitted
+  if (location.search === "") send({do: "fit"});
 })();
