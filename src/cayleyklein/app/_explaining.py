@@ -7,8 +7,8 @@ import numpy as np
 from cayleyklein.app import _fitting, _tables
 from cayleyklein.prediction import KernelExplanation
 
-MOST_COLUMNS = 8  # that are told
-MOST_ROWS = 5  # for a prediction, and against it
+COLUMNS_TOLD = 8  # that are told
+ROWS_TOLD = 5  # for a prediction, and against it
 
 
 def explain_row(model: Any, table: _tables.PreparedTable, row: int) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def explain_row(model: Any, table: _tables.PreparedTable, row: int) -> dict[str,
     train = _fitting.train_and_test(table)[0]
     why = model.explain(table.X[row])
     by_column = np.atleast_2d(np.nan_to_num(why.columns)).mean(axis=0)  # of votes, of each voter
-    largest = np.argsort(-np.abs(by_column), kind="stable")[:MOST_COLUMNS]
+    largest = np.argsort(-np.abs(by_column), kind="stable")[:COLUMNS_TOLD]
     kernel = isinstance(why, KernelExplanation)
     effects = why.effects if kernel else why.votes
     rows = zip(train[why.rows].tolist(), effects.tolist(), map(str, why.labels), strict=True)
@@ -36,6 +36,6 @@ def explain_row(model: Any, table: _tables.PreparedTable, row: int) -> dict[str,
         "unit": why.unit if kernel else "share of the votes",
         "parts": [[_fitting.PART_WORDS.get(name, name), float(v)] for name, v in parts],
         "columns": [[table.columns[i], float(by_column[i])] for i in largest],
-        "for": pros[:MOST_ROWS],
-        "against": cons[:MOST_ROWS],
+        "for": pros[:ROWS_TOLD],
+        "against": cons[:ROWS_TOLD],
     }
