@@ -106,7 +106,7 @@ def _read_kinds(value: str) -> tuple[tuple[int, str], ...]:
         number, _, kind = part.partition(".")
         if not (number.isascii() and number.isdecimal() and len(number) < 4):
             raise InvalidInputError(f"kinds must be columns with kinds; got {value[:20]!r}.")
-        found[int(number)] = as_choice(kind[:SHOWN], "kind", _tables.COLUMN_KINDS)
+        found[int(number)] = as_choice(kind[:SHOWN], "kind", _tables.CHOSEN_KINDS)
     return tuple(sorted(found.items()))
 
 
@@ -466,7 +466,7 @@ class LearnSession:
         self._once = nothing_new()
         return once | {
             "choices": vars(state),
-            "kinds": _tables.COLUMN_KINDS,
+            "kinds": _tables.CHOSEN_KINDS,
             "columns": columns,
             "query": state.query,
             "notes": self.notes,

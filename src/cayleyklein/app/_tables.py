@@ -20,7 +20,7 @@ from cayleyklein.experiments import problems
 from cayleyklein.tables import TableEncoder, read_table
 from cayleyklein.tables.targets import TargetColumn
 
-COLUMN_KINDS = ("number", "category", "date", "text")  # that a visitor can choose
+CHOSEN_KINDS = ("number", "category", "date", "text")  # that a visitor can choose
 SHOWN = 40  # characters of a name or a cell that are shown
 
 
