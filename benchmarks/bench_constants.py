@@ -1,9 +1,9 @@
 """Halve and double each constant of the predictors that was chosen on evidence.
 
-    python benchmarks/bench_constants.py [--splits 1] [--only NEAR TIE]
+    python benchmarks/bench_constants.py [--rows 150] [--splits 1] [--tables …] [--only NEAR TIE]
 
-Tables: the bundled ones, two of numbers, and two with a fifth of the cells missing, each with at
-most 300 rows to learn from. Loss: log loss of classes, 1 - R² of numbers, of the kernel estimators
+Tables: the bundled ones, two of numbers, and two with a fifth of the cells missing, with at most so
+many rows to learn from. Loss: log loss of classes, 1 - R² of numbers, of the kernel estimators
 and of the neighbours. A row says the mean change of the loss over the tables, its standard error,
 and on how many of them anything changed: a constant that changes nothing here matters elsewhere, or
 not at all.
@@ -28,8 +28,6 @@ from sklearn.model_selection import train_test_split  # noqa: E402
 
 import _sets  # noqa: E402
 import cayleyklein  # noqa: E402
-
-MOST_ROWS = 300
 
 
 def scaled(values: tuple[float, ...], factor: float) -> tuple[float, ...]:
@@ -107,9 +105,9 @@ def tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return found
 
 
-def loss_of(kind: str, X: np.ndarray, y: np.ndarray, split: int) -> float:
+def loss_of(kind: str, X: np.ndarray, y: np.ndarray, rows: int, split: int) -> float:
     numeric = y.dtype.kind == "f" and len(np.unique(y)) > 20
-    size = min(MOST_ROWS, 2 * len(y) // 3)
+    size = min(rows, 2 * len(y) // 3)
     test = min(1000, len(y) - size)
     parts = train_test_split(
         X, y, train_size=size, test_size=test, random_state=split, stratify=None if numeric else y
@@ -122,22 +120,27 @@ def loss_of(kind: str, X: np.ndarray, y: np.ndarray, split: int) -> float:
     return log_loss(y_judge, model.predict_proba(judge), labels=model.classes_)
 
 
-def losses(splits: int) -> np.ndarray:
+def losses(names: list[str], rows: int, splits: int) -> np.ndarray:
     """Return losses (2, tables) of kernels and neighbours, the mean over splits."""
+    known = tables()
     means = {}
     for kind in ("Kernel", "KNeighbors"):
-        for name, (X, y) in tables().items():
-            means[kind, name] = np.mean([loss_of(kind, X, y, split) for split in range(splits)])
+        for name in names:
+            found = [loss_of(kind, *known[name], rows, split) for split in range(splits)]
+            means[kind, name] = np.mean(found)
     return np.reshape(list(means.values()), (2, -1))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=150)
     parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--tables", nargs="*", default=list(tables()))
     parser.add_argument("--only", nargs="*", default=list(CONSTANTS))
     asked = parser.parse_args()
-    usual = losses(asked.splits)
-    print("tables:", ", ".join(tables()))
+    how = asked.tables, asked.rows, asked.splits
+    usual = losses(*how)
+    print("tables:", "; ".join(asked.tables))
     print("kernel as it is:    ", " ".join(f"{value:.3f}" for value in usual[0]))
     print("neighbours as it is:", " ".join(f"{value:.3f}" for value in usual[1]))
     title = "kernel change ± s.e. (tables)"
@@ -145,7 +148,7 @@ def main() -> None:
     for name in asked.only:
         for word, factor in (("half", 0.5), ("double", 2.0)):
             with changed(name, factor):
-                found = losses(asked.splits) - usual
+                found = losses(*how) - usual
             said = []
             for change in found:
                 error = change.std(ddof=1) / np.sqrt(len(change))

@@ -116,7 +116,7 @@ def tell_iteration() -> bool:
 
 @contextmanager
 def naming(*names: str) -> Iterator[None]:
-    """Raise errors of scikit-learn's checks as ours, the argument's name in front if missing."""
+    """Re-raise scikit-learn's errors as ours, prefixed with the arguments' names."""
     try:
         yield
     except CayleyKleinError:

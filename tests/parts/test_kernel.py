@@ -74,6 +74,9 @@ def test_influences_add_up_to_the_score():
     for q, score in zip(Q, found.scores(Q), strict=True):
         rows, moved = found.influences(q)
         np.testing.assert_allclose(moved @ found.targets[rows] + found.offset, score, rtol=1e-9)
+        numbers, effects = found.row_effects(q)
+        np.testing.assert_array_equal(numbers, found.numbers[rows])
+        np.testing.assert_allclose(effects.sum(axis=0) + found.offset, score, rtol=1e-9)
 
 
 BALL_PLANE = CurvedMetric.euclidean(2, curvature=-1.0)

@@ -62,13 +62,13 @@ class Gaps:
         return found
 
     def add_up(self, values: Floats) -> Floats:
-        """Add values of telling gaps to those of their columns (…, d)."""
+        """Fold the values (…) of the flags of gaps into those of their columns (…, d)."""
         found = values[..., : len(self.median)].copy()
         found[..., self.telling] += values[..., len(self.median) :]
         return found
 
     def fill(self, X: Floats) -> Floats:
-        """Return rows (n, d) without gaps, and a number for each telling gap."""
+        """Return rows (n, d) with gaps filled, and a flag for each gap that carries information."""
         missing = np.isnan(X)
         if missing.any():
             Z = self.standardised(X)

@@ -1,7 +1,7 @@
 """Predictors: learn a metric, add what parts say, and explain the answer."""
 
+from cayleyklein.learning.choice import Selection, Trial
 from cayleyklein.learning.samples import Stage
-from cayleyklein.learning.selection import Selection, Trial
 from cayleyklein.prediction.classifier import CurvedKernelClassifier, CurvedKNeighborsClassifier
 from cayleyklein.prediction.explain import Explanation, KernelExplanation
 from cayleyklein.prediction.regressor import CurvedKernelRegressor, CurvedKNeighborsRegressor

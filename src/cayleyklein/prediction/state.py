@@ -6,9 +6,8 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.choice import Obtained
+from cayleyklein.learning.choice import Obtained, Selection
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.learning.selection import Selection
 from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance

@@ -16,9 +16,15 @@ import numpy as np
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.learning import folds, samples
-from cayleyklein.learning.choice import MetricRequest, Obtained, Trials, obtain_metric
+from cayleyklein.learning.choice import (
+    MetricRequest,
+    Obtained,
+    Selection,
+    Trial,
+    Trials,
+    obtain_metric,
+)
 from cayleyklein.learning.rows import GivenRows, distinct_rows
-from cayleyklein.learning.selection import Selection, Trial
 from cayleyklein.parts.base import (
     AnyQueries,
     FitRows,
