@@ -85,7 +85,7 @@ def test_neighbors_and_reasons_have_numbers(houses, command):
     mean = sum(vote["effect"] * float(vote["value"]) for vote in first)
     assert mean == pytest.approx(first[0]["prediction"])
     head = command("predict", model, houses / "test.csv", "--explain").out.splitlines()[0]
-    assert head == "row,prediction,because,name,value,effect"
+    assert head == "row,prediction,because,name,value,effect,strangeness"
 
 
 @pytest.mark.parametrize(

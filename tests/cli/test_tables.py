@@ -233,7 +233,7 @@ def test_predict_explains_the_votes(command, wine_files):
     answer = command("predict", model, table, "--explain")
     assert answer.code == 0, answer.err
     header, *lines = answer.out.splitlines()
-    assert header == "row,prediction,because,name,value,effect"
+    assert header == "row,prediction,because,name,value,effect,strangeness"
     assert len(lines) > len({line.split(",")[0] for line in lines}) > 1
     assert max(len(cell) for line in lines for cell in line.split(",")[5:]) < 10
     votes = command("predict", model, table, "--explain", "--json").json["reasons"]

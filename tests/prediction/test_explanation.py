@@ -1,11 +1,21 @@
 """Explanations of predictions."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor, CurvedMetric
+from cayleyklein import (
+    CurvedKernelClassifier,
+    CurvedKernelRegressor,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+    CurvedMetric,
+)
+from cayleyklein.exceptions import InvalidInputError
 
 X, Y = load_wine(return_X_y=True)
 TRAIN, TEST = slice(0, None, 2), slice(1, None, 2)
@@ -104,3 +114,54 @@ def test_equal_rows_have_no_shares():
     model = CurvedKNeighborsClassifier(1, metric=CurvedMetric.euclidean(2), weights="uniform")
     why = model.fit([[0.0, 0.0], [0.5, 0.0]], ["a", "b"]).explain([0.5, 0.0])
     assert (why.columns == 0).all()
+
+
+def test_many_explanations_are_those_of_single_rows_and_add_up():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(120, 3))
+    labels = np.where(A[:, 0] * A[:, 1] > 0, "same", "other")
+    model = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:80], labels[:80])
+    found = model.explain(A[80:])
+    for at in (0, 17, 39):
+        one = model.explain(A[80 + at])
+        np.testing.assert_allclose(found[at].columns, one.columns, atol=1e-9)
+        np.testing.assert_allclose(found[at].effects, one.effects, atol=1e-9)
+        assert found[at].prediction == one.prediction
+        whole = one.base + one.columns.sum() + one.together
+        assert whole == pytest.approx(sum(one.parts.values()))
+    assert max(abs(why.together) for why in found) > 0.1  # columns that count together only
+    table = found.to_frame()
+    assert len(table) == 40
+    np.testing.assert_array_equal(table["prediction"], model.predict(A[80:]))
+    np.testing.assert_allclose(table["probability"], model.predict_proba(A[80:]).max(axis=1))
+    np.testing.assert_allclose(table["strangeness"], model.strangeness(A[80:]))
+    np.testing.assert_allclose(table["x1"], [why.columns[1] for why in found])
+    np.testing.assert_array_equal(found.data, A[80:])
+
+
+def test_explanations_of_neighbours_are_a_table_too(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["width", "height"])
+    model = CurvedKNeighborsRegressor(5, metric=CurvedMetric.euclidean(2))
+    model.fit(table, table["width"])
+    found = model.explain(table[:7])
+    frame = found.to_frame()
+    assert frame.columns.tolist() == ["prediction", "strangeness", "width", "height"]
+    np.testing.assert_allclose(frame["prediction"], model.predict(table[:7]))
+    np.testing.assert_array_equal(found.data, table[:7])
+    monkeypatch.setitem(sys.modules, "shap", SimpleNamespace())
+    with pytest.raises(InvalidInputError, match="Only explanations of kernel machines"):
+        found.to_shap()
+
+
+def test_the_export_for_shap_adds_up(monkeypatch):
+    A = np.random.default_rng(0).normal(size=(90, 2))
+    model = CurvedKernelRegressor(geometry="flat", random_state=0).fit(A, A[:, 0] + A[:, 1] ** 2)
+    monkeypatch.setitem(sys.modules, "shap", SimpleNamespace(Explanation=SimpleNamespace))
+    found = model.explain(A[:12])
+    shap = found.to_shap()
+    assert shap.feature_names == ["x0", "x1", "columns together"]
+    assert shap.data.shape == shap.values.shape == (12, 3)
+    total = shap.base_values + shap.values.sum(axis=1)
+    mean = (A[:, 0] + A[:, 1] ** 2).mean()
+    np.testing.assert_allclose(total + mean, model.predict(A[:12]), atol=1e-9)

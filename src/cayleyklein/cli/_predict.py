@@ -117,6 +117,7 @@ def reasons_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
                     "name": name,
                     "value": value,
                     "effect": effect if whole else float(f"{effect:.4g}"),
+                    "strangeness": round(float(why.strangeness), 4),
                 }
             )
     return lines

@@ -4,6 +4,7 @@ from cayleyklein.learning.choice import Selection, Trial
 from cayleyklein.learning.samples import Stage
 from cayleyklein.prediction.classifier import CurvedKernelClassifier, CurvedKNeighborsClassifier
 from cayleyklein.prediction.explain import Explanation, KernelExplanation
+from cayleyklein.prediction.explanations import Explanations
 from cayleyklein.prediction.regressor import CurvedKernelRegressor, CurvedKNeighborsRegressor
 from cayleyklein.prediction.suspicious import SuspiciousRows
 
@@ -13,6 +14,7 @@ __all__ = [
     "CurvedKernelClassifier",
     "CurvedKernelRegressor",
     "Explanation",
+    "Explanations",
     "KernelExplanation",
     "Selection",
     "Stage",

@@ -25,7 +25,7 @@ from cayleyklein.parts.places import count_rows
 from cayleyklein.prediction import conformal, strangers
 from cayleyklein.prediction.answers import Classes
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
-from cayleyklein.prediction.explain import KernelExplanation, explain_sum, single_rows
+from cayleyklein.prediction.explain import KernelExplanation, Told, explain_sum
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
 from cayleyklein.prediction.rehearsal import ClassTrials
 from cayleyklein.prediction.suspicious import Suspicion, suspicious_classes
@@ -527,24 +527,24 @@ default="auto"
         Parameters
         ----------
         X : array-like of shape (d,) or (m, d)
-            One row gives a KernelExplanation, several give a list of them.
+            One row gives a KernelExplanation, several give :class:`Explanations`, a list of
+            them.
         """
 
-        def explain(row: AnyQueries) -> KernelExplanation:
-            shares = self._sum.answer.says(self._sum.total(row))[0]
-            direction = np.full(len(shares), -1 / max(1, len(shares) - 1))
-            direction[shares.argmax()] = 1.0
-            label = self.classes_[shares.argmax()]
-            return explain_sum(
-                self._sum,
-                row,
-                direction,
-                self._reference,
-                partial(entrance.by_column, self),
-                prediction=label,
-                unit=f"the log odds of {label}",
-                labels=self.classes_[self._given.target],
-                probabilities=shares,
-            )
+        def explain(rows: AnyQueries) -> list[KernelExplanation]:
+            numbers = numbers_of(rows)
+            prior = cast(Classes, self._sum.answer).prior
+            trust = self._trust(numbers, warn=False)
+            shares = self._sum.answer.says(self._sum.total(rows))
+            shares = strangers.drawn_to_shares(shares, trust, prior)
+            told = []
+            for each, strange in zip(shares, self._strangeness(numbers), strict=True):
+                direction = np.full(len(each), -1 / max(1, len(each) - 1))
+                direction[each.argmax()] = 1.0
+                label = self.classes_[each.argmax()]
+                told.append(Told(label, f"the log odds of {label}", direction, each, strange))
+            labels = self.classes_[self._given.target]
+            by_column = partial(entrance.by_column, self)
+            return explain_sum(self._sum, rows, told, self._reference, by_column, labels)
 
-        return self._one_or_more(X, lambda rows: [explain(row) for row in single_rows(rows)])
+        return self._one_or_more(X, explain)

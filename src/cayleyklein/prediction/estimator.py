@@ -44,6 +44,7 @@ from cayleyklein.parts.base import numbers_of
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
 from cayleyklein.prediction import left_out, rehearsal, strangers
 from cayleyklein.prediction.explain import Explanation, explain_votes
+from cayleyklein.prediction.explanations import Explanations, cells_of
 from cayleyklein.prediction.suspicious import Suspicion, SuspiciousRows
 
 ROWS_THAT_WEIGH = 10_000  # of those on a cluster, to say what columns count
@@ -188,6 +189,12 @@ class Predicting(entrance.TableInput, LearnsFromRows):
             )
         return familiar.quantiles(rows)
 
+    def _strangeness(self, rows: Floats) -> Floats:
+        """Return the strangeness of checked rows (m,); NaN where nothing is known."""
+        if self._known_rows is None:
+            return np.full(len(rows), np.nan)
+        return self._known_rows.quantiles(rows)
+
     def _trust(self, rows: Any, *, warn: bool = True) -> Floats:
         """Return how far to trust answers for checked rows (m,); 1 for rows on a cluster."""
         if not isinstance(rows, np.ndarray):
@@ -317,7 +324,9 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         if single:  # as a table of one row
             X = X.to_frame().T if hasattr(X, "to_frame") else np.reshape(np.asarray(X), (1, -1))
         found = explain(self._checked(X))
-        return found[0] if single else found
+        if single:
+            return found[0]
+        return Explanations(found, cells_of(X, found[0].names) if found else None)
 
     def _checked(self, X: Any) -> Any:
         """Return checked rows to predict."""
@@ -405,14 +414,14 @@ class NeighborPredictor(Predicting, NeighborMethods):
         k = search.number_of_neighbors(self, own=X is None)
         return self._answers_for(search.checked_queries(self, X), k, best=best)
 
-    def _answers_for(self, queries: Any, k: int, best: bool = False) -> Any:
+    def _answers_for(self, queries: Any, k: int, best: bool = False, *, warn: bool = True) -> Any:
         """Return the answers for checked queries; strange ones are drawn to the class shares."""
         if self.weights != self._votes.table.weights:  # set after the fit
             check_parameters(self)
             self._take(self._given, self.metric_)
         votes = replace(self._votes, n_jobs=self.n_jobs)
         found = votes.answers(queries, k, best=best)
-        trust = self._trust(queries)
+        trust = self._trust(queries, warn=warn)
         strange = np.flatnonzero(trust < 1)
         if len(strange) and not self._numeric:
             shares = votes.answers(queries[strange], k)
@@ -443,7 +452,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         Parameters
         ----------
         X : array-like of shape (d,) or (m, d)
-            One row gives an Explanation, several give a list of them.
+            One row gives an Explanation, several give :class:`Explanations`, a list of them.
 
         Examples
         --------
@@ -458,14 +467,17 @@ class NeighborPredictor(Predicting, NeighborMethods):
         self._rows_in_memory()
 
         def explain(queries: Floats) -> list[Explanation]:
+            k = search.number_of_neighbors(self)
             return explain_votes(
                 self._votes,
                 queries,
-                search.number_of_neighbors(self),
+                k,
                 partial(entrance.by_column, self),
                 encoded=self.encoder_ is not None,
                 classes=None if self._numeric else cast(Any, self).classes_,
                 single_target=self._given.target.ndim == 1,
+                answers=self._answers_for(queries, k, warn=False),
+                strangeness=self._strangeness(queries),
             )
 
         return self._one_or_more(X, explain)

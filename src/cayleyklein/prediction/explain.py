@@ -2,19 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import require
-from cayleyklein.neighbors.search import SearchIndex
+from cayleyklein.neighbors.search import SearchIndex, slices
 from cayleyklein.parts.base import AnyQueries, TableRows, numbers_of
 from cayleyklein.parts.votes import FittedVotes, candidates_of
 from cayleyklein.prediction.sums import Sum
 
 # values (…, d), one for each number of a row, → names of the columns of X, and their sums
 ByColumn = Callable[[Floats], tuple[AnyArray, Floats]]
+
+TOLD_FROM = 0.95  # strangeness of rows that are told to be strange
+BATCH = 16384  # rows that are predicted together
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +46,9 @@ class Explanation:
         infinite.
     names : ndarray of shape (d,)
         Names of the columns.
+    strangeness : float
+        How unlike the fitted rows the row is, see ``strangeness`` of the estimator; NaN where that
+        is not known.
 
     Examples
     --------
@@ -65,6 +71,7 @@ class Explanation:
     votes: Floats
     columns: Floats
     names: AnyArray
+    strangeness: float = np.nan
 
     def __repr__(self) -> str:
         shares = (f"{c} {p:.2f}" for c, p in zip(self.classes, self.probabilities, strict=True))
@@ -90,6 +97,8 @@ class Explanation:
             )
         if len(self.rows) > printed:
             lines.append(f"  and {len(self.rows) - printed} more voters")
+        if self.strangeness > TOLD_FROM:
+            lines.append(f"  strange: unlike the fitted rows ({self.strangeness:.3f})")
         if closer:
             lines.append("  (a column with a negative share brings the two rows closer)")
         return "\n".join(lines)
@@ -125,6 +134,13 @@ class KernelExplanation:
         Names of the columns.
     probabilities : ndarray of shape (n_classes,), or None
         In the order of `classes_`.
+    base : float
+        The mean of what the parts add up to where all columns have the values of other rows.
+    together : float
+        What no single column adds: the base, the columns and this add up to the parts.
+    strangeness : float
+        How unlike the fitted rows the row is, see ``strangeness`` of the estimator; NaN where that
+        is not known.
 
     Examples
     --------
@@ -146,10 +162,15 @@ class KernelExplanation:
     columns: Floats
     names: AnyArray
     probabilities: Floats | None = None
+    base: float = np.nan
+    together: float = np.nan
+    strangeness: float = np.nan
 
     def __repr__(self) -> str:
         sure = "" if self.probabilities is None else f" ({self.probabilities.max():.2f})"
         lines = [f"{self.prediction}{sure}; effects on {self.unit}"]
+        if self.strangeness > TOLD_FROM:
+            lines.append(f"  strange  unlike the fitted rows ({self.strangeness:.3f})")
         lines.append("  parts    " + ", ".join(f"{n} {v:+.2f}" for n, v in self.parts.items()))
         largest = np.argsort(-np.abs(self.columns), kind="stable")[:5]
         told = (f"{self.names[j]} {self.columns[j]:+.2f}" for j in largest)
@@ -170,16 +191,18 @@ def explain_votes(
     encoded: bool,
     classes: AnyArray | None,
     single_target: bool,
+    answers: Floats,
+    strangeness: Floats,
 ) -> list[Explanation]:
     """Explain what the nearest rows say of queries.
 
     If `encoded`, several numbers are one column of X, in which their signs cancel. `classes` are
-    None for numbers, of which a `single_target` is a scalar.
+    None for numbers, of which a `single_target` is a scalar. `answers` (m, t) are probabilities or
+    numbers.
     """
     index = cast(SearchIndex, votes.index)
     found = index.nearest(queries, candidates_of(votes.table.weights, n_neighbors), votes.n_jobs)
     ballots = votes.table.ballots(found, n_neighbors)
-    answers = votes.table.answers(found, n_neighbors)
     fitted = cast(Floats, votes.all_rows)
     explained = []
     for at, query in enumerate(queries):
@@ -217,48 +240,84 @@ def explain_votes(
                 votes=ballots.votes[mine] / ballots.votes[mine].sum(),
                 columns=columns,
                 names=names,
+                strangeness=float(strangeness[at]),
             )
         )
     return explained
 
 
+class Told(NamedTuple):
+    """What was predicted for a row, to be explained.
+
+    Attributes
+    ----------
+    prediction : object
+    unit : str
+    direction : ndarray of shape (t,)
+        The score that is explained is the sum's product with it.
+    probabilities : ndarray of shape (n_classes,), or None
+    strangeness : float
+    """
+
+    prediction: object
+    unit: str
+    direction: Floats
+    probabilities: Floats | None
+    strangeness: float
+
+
 def explain_sum(
     found: Sum,
-    row: AnyQueries,
-    direction: Floats,
+    rows: AnyQueries,
+    told: list[Told],
     reference: AnyQueries,
     by_column: ByColumn,
-    *,
-    prediction: object,
-    unit: str,
     labels: AnyArray,
-    probabilities: Floats | None = None,
-) -> KernelExplanation:
-    """Explain the product of a sum (1, t) at one row with a direction (t,).
+) -> list[KernelExplanation]:
+    """Explain the products of a sum (m, t) at rows with directions.
 
     Machines are linear in the targets of the fitted rows: what each adds is exact. What a column
     adds is the value minus its mean where the column has the values of reference rows.
     """
-    names, groups = columns_of(row, by_column)
-    same = taken(row, np.zeros(len(reference), dtype=np.intp))
-    total = found.total(with_columns_of(same, reference, groups, names)) @ direction
-    with_others = total.reshape(len(names), len(reference))
-    scores = found.scores(row)
-    parts = {
-        name: weight * float(scores[name][0] @ direction) for name, weight in found.weights.items()
-    }
-    rows, effects = row_effects(found, row, direction)
-    return KernelExplanation(
-        prediction=prediction,
-        unit=unit,
-        rows=rows,
-        effects=effects,
-        labels=labels[rows],
-        parts=parts,
-        columns=sum(parts.values()) - with_others.mean(axis=1),
-        names=names,
-        probabilities=probabilities,
-    )
+    names, groups = columns_of(rows, by_column)
+    usual = found.total(reference).mean(axis=0)
+    scores = found.scores(rows)
+    numbers = numbers_of(found.seen(rows))
+    n_others = len(reference)
+    explained = []
+    for some in slices(len(told), max(1, BATCH // (n_others * max(1, len(names))))):
+        at = np.arange(some.start, some.stop)
+        same = taken(rows, np.repeat(at, n_others))
+        others = taken(reference, np.tile(np.arange(n_others), len(at)))
+        total = found.total(with_columns_of(same, others, groups, names))
+        means = total.reshape(len(names), len(at), n_others, -1).mean(axis=2)
+        for row in at:
+            one = told[row]
+            parts = {
+                name: weight * float(scores[name][row] @ one.direction)
+                for name, weight in found.weights.items()
+            }
+            whole = sum(parts.values())
+            columns = whole - means[:, row - some.start] @ one.direction
+            base = float(usual @ one.direction)
+            fitted, effects = row_effects(found, numbers[row], one.direction)
+            explained.append(
+                KernelExplanation(
+                    prediction=one.prediction,
+                    unit=one.unit,
+                    rows=fitted,
+                    effects=effects,
+                    labels=labels[fitted],
+                    parts=parts,
+                    columns=columns,
+                    names=names,
+                    probabilities=one.probabilities,
+                    base=base,
+                    together=float(whole - base - columns.sum()),
+                    strangeness=one.strangeness,
+                )
+            )
+    return explained
 
 
 def columns_of(rows: AnyQueries, by_column: ByColumn) -> tuple[AnyArray, Bools]:
@@ -302,14 +361,8 @@ def taken(rows: AnyQueries, at: Ints) -> AnyQueries:
     return np.asarray(rows)[at]
 
 
-def single_rows(rows: AnyQueries) -> list[AnyQueries]:
-    """Return tables of one row each."""
-    return [taken(rows, np.array([at])) for at in range(len(cast(Any, rows)))]
-
-
-def row_effects(found: Sum, row: AnyQueries, direction: Floats) -> tuple[Ints, Floats]:
-    """Return fitted rows and what each adds to a sum along a direction, largest effects first."""
-    query = numbers_of(found.seen(row))[0]
+def row_effects(found: Sum, query: Floats, direction: Floats) -> tuple[Ints, Floats]:
+    """Return fitted rows and what each adds to a sum at a row (d,), largest effects first."""
     effects: dict[int, float] = {}
     for name, weight in found.weights.items():
         known = found.parts[name].row_effects(query)

@@ -24,7 +24,7 @@ from cayleyklein.parts.base import AnyQueries, numbers_of
 from cayleyklein.prediction import conformal, scales
 from cayleyklein.prediction.answers import Numbers
 from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
-from cayleyklein.prediction.explain import KernelExplanation, explain_sum, single_rows
+from cayleyklein.prediction.explain import KernelExplanation, Told, explain_sum
 from cayleyklein.prediction.kernel_estimator import KernelEstimator
 from cayleyklein.prediction.rehearsal import NumberTrials
 from cayleyklein.prediction.sums import HeldOut, SumFit
@@ -544,8 +544,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         Parameters
         ----------
         X : array-like of shape (d,) or (m, d)
-            One row gives a KernelExplanation, several give a list of them. Effects are differences
-            from the mean of the targets.
+            One row gives a KernelExplanation, several give :class:`Explanations`, a list of them.
+            Effects are differences from the mean of the targets.
         target : int, default=0
             Which target to explain, where there are several.
         """
@@ -557,19 +557,19 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
             scales.NORMAL_SCORES: "the normal score of the target",
         }[kind]
 
-        def explain(row: AnyQueries) -> KernelExplanation:
-            return explain_sum(
-                self._sum,
-                row,
-                np.eye(len(answer.unit))[target] * answer.unit,
-                self._reference,
-                partial(entrance.by_column, self),
-                prediction=float(answer.says(self._sum.total(row))[0, target]),
-                unit=unit,
-                labels=self._given.target.reshape(len(self._given.target), -1)[:, target],
-            )
+        def explain(rows: AnyQueries) -> list[KernelExplanation]:
+            direction = np.eye(len(answer.unit))[target] * answer.unit
+            predicted = answer.says(self._sum.total(rows))[:, target].tolist()
+            strange = self._strangeness(numbers_of(rows)).tolist()
+            told = [
+                Told(prediction, unit, direction, None, strangeness)
+                for prediction, strangeness in zip(predicted, strange, strict=True)
+            ]
+            labels = self._given.target.reshape(len(self._given.target), -1)[:, target]
+            by_column = partial(entrance.by_column, self)
+            return explain_sum(self._sum, rows, told, self._reference, by_column, labels)
 
-        return self._one_or_more(X, lambda rows: [explain(row) for row in single_rows(rows)])
+        return self._one_or_more(X, explain)
 
 
 def root_mean_square(values: Floats) -> Floats:

@@ -24,6 +24,7 @@ from cayleyklein.prediction import (
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
 )
+from cayleyklein.prediction.explanations import Explanations
 from cayleyklein.prediction.suspicious import SuspiciousRows
 
 
@@ -182,7 +183,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         """Return the distances and positions of the nearest neighbours, nearest first."""
         return cast(tuple[Floats, Ints], self._fitted(X).kneighbors(X, n_neighbors))
 
-    def explain(self, X: Any) -> list[Any]:
+    def explain(self, X: Any) -> Explanations:
         """Explain predictions by rows and columns.
 
         A kernel machine names the columns and the fitted rows that count for and against, see
@@ -194,10 +195,12 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         estimator = self._fitted(X)
         table = entrance.query_table(estimator, X)
         marks = np.where(self.encoder_.is_missing(table), " (missing)", "").astype(object)
-        return [
+        found = estimator.explain(table)
+        explained = [
             replace(why, rows=self.row_numbers_[why.rows], names=why.names + marked)
-            for why, marked in zip(estimator.explain(table), marks, strict=True)
+            for why, marked in zip(found, marks, strict=True)
         ]
+        return Explanations(explained, found.data)
 
     def suspicious(
         self, X: Any = None, y: ArrayLike | None = None, n_neighbors: int = 5
