@@ -65,10 +65,9 @@ class BallDisplay(shapes.PlaneDisplay):
         _, radii = checks.broadcast_points(centers=centers[:, 0], radius=given)
         space.refuse_at(radii <= 0, "radius must be positive, but is not", ".")
         n = checks.as_count(resolution, "resolution")
-        balls = zip(centers, radii, strict=True)
         sections.expect_metric(metric)
         with checks.about("centers"):
-            spheres = [outlines.sphere_path(metric, c, float(r), n) for c, r in balls]
+            spheres = outlines.sphere_paths(metric, centers, radii, n)
         paths, closed = map(list, zip(*spheres, strict=True))
         return cls(centers=centers, radii=radii, outlines=paths, closed=closed, metric=metric)
 

@@ -48,34 +48,69 @@ def edges_of(domains: Iterable[Ellipsoid], n: int = 256) -> list[Floats]:
 
 def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
     """Return a sphere in the plane as a polyline, and whether it is closed."""
+    return sphere_paths(metric, np.asarray(center)[None], np.array([radius]), n)[0]
+
+
+def sphere_paths(
+    metric: Metric, centers: Floats, radii: Floats, n: int
+) -> list[tuple[Floats, bool]]:
+    """Return spheres in the plane as polylines, and whether they are closed."""
+    paths: dict[int, tuple[Floats, bool]] = {}
     # across the elliptic equator it is an open branch of a conic; around the whole plane, empty
     if isinstance(metric, CurvedMetric):
-        ball = metric.ball(center, radius)
-        if ball.kind == "ellipsoid":
-            return ball.ellipsoid().boundary(n), True
+        for at, (center, radius) in enumerate(zip(centers, radii.tolist(), strict=True)):
+            ball = metric.ball(center, radius)
+            if ball.kind == "ellipsoid":
+                paths[at] = ball.ellipsoid().boundary(n), True
+    rest = [at for at in range(len(centers)) if at not in paths]
+    if rest:
+        found = traced_spheres(metric, centers[rest], radii[rest], n)
+        paths |= dict(zip(rest, found, strict=True))
+    return [paths[at] for at in range(len(centers))]
+
+
+def traced_spheres(
+    metric: Metric, centers: Floats, radii: Floats, n: int
+) -> list[tuple[Floats, bool]]:
+    """Return spheres (m,) by where distances reach the radius on n rays from each centre."""
     # on rays from the centre, which are geodesics, so that distances grow
     u = unit_circle(n + 1)[:-1] @ centred_part(metric).inverse_factor.T
-    exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
-    if not exits:  # scale so that t = 1 is close to the sphere
-        u *= radius
-        step = float(np.min(metric.distance(center, center + u)))
-        u *= radius / step if step > 0 else 1.0
-    last = np.min(exits, axis=0) * (1 - RIM) if exits else np.full(n, math.pi / 2 - HORIZON)
+    u = np.tile(u, (len(centers), 1, 1))
+    domains = domains_of(metric)
+    each = zip(centers, u, strict=True)
+    exits = [[domain.exit_time(center, ray) for domain in domains] for center, ray in each]
+    if not domains:  # scale so that t = 1 is close to the sphere
+        u *= radii[:, None, None]
+        away = np.asarray(metric.distance(centers[:, None], centers[:, None] + u))
+        step = away.min(axis=1)
+        u *= np.divide(radii, step, out=np.ones_like(radii), where=step > 0)[:, None, None]
+    last = np.full(u.shape[:2], math.pi / 2 - HORIZON)
+    if domains:
+        last = np.min(exits, axis=1) * (1 - RIM)
+    start = np.repeat(centers, n, axis=0)
+    radius = np.repeat(radii, n)
 
-    def point(t: Floats, *direction: Floats) -> Floats:
+    def point(t: Floats, *ray: Floats) -> Floats:
         # without a domain, tan t reaches infinity at π/2
-        return center + np.stack(direction, axis=-1) * (t if exits else np.tan(t))[..., None]
+        where = np.stack(ray[:2], axis=-1)
+        direction = np.stack(ray[2:4], axis=-1)
+        return where + direction * (t if domains else np.tan(t))[..., None]
 
-    def excess(t: Floats, *direction: Floats) -> Floats:
-        return np.asarray(metric.distance(center, point(t, *direction)) - radius, dtype=float)
+    def excess(t: Floats, *ray: Floats) -> Floats:
+        where = np.stack(ray[:2], axis=-1)
+        return np.asarray(metric.distance(where, point(t, *ray)) - ray[4], dtype=float)
 
+    rays = (*start.T, *u.reshape(-1, 2).T, radius)
     with np.errstate(invalid="ignore"):  # SciPy's next guess, where two are equal to rounding
-        found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
-    # start an open branch after a gap, so that it is one piece
-    start = -int(np.argmin(found.success))
-    path = np.roll(point(found.x, *u.T), start, axis=0)
-    reached = np.roll(found.success, start)
-    return path[reached], bool(reached.all())
+        found = find_root(excess, (np.zeros(len(radius)), last.ravel()), args=rays)
+    points = point(found.x, *rays).reshape(-1, n, 2)
+    paths = []
+    for path, success in zip(points, found.success.reshape(-1, n), strict=True):
+        # start an open branch after a gap, so that it is one piece
+        first = -int(np.argmin(success))
+        reached = np.roll(success, first)
+        paths.append((np.roll(path, first, axis=0)[reached], bool(reached.all())))
+    return paths
 
 
 def spheres(metric: CurvedMetric, centers: Floats, radius: Any, n: int) -> Floats:

@@ -44,7 +44,7 @@ from cayleyklein.parts.base import numbers_of
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
 from cayleyklein.prediction import left_out, rehearsal, strangers
 from cayleyklein.prediction.explain import Explanation, explain_votes
-from cayleyklein.prediction.explanations import Explanations, cells_of
+from cayleyklein.prediction.explanations import Explanations, explained_cells
 from cayleyklein.prediction.suspicious import Suspicion, SuspiciousRows
 
 ROWS_THAT_WEIGH = 10_000  # of those on a cluster, to say what columns count
@@ -326,7 +326,7 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         found = explain(self._checked(X))
         if single:
             return found[0]
-        return Explanations(found, cells_of(X, found[0].names) if found else None)
+        return Explanations(found, explained_cells(X, found[0].names) if found else None)
 
     def _checked(self, X: Any) -> Any:
         """Return checked rows to predict."""

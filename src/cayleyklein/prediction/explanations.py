@@ -102,7 +102,7 @@ class Explanations(list[Any]):
         )
 
 
-def cells_of(X: Any, names: AnyArray) -> AnyArray | None:
+def explained_cells(X: Any, names: AnyArray) -> AnyArray | None:
     """Return the cells (m, d) of rows in named columns; None where X has no such columns."""
     columns = getattr(X, "columns", None)
     if columns is not None:
