@@ -134,7 +134,7 @@ def test_one_leaf_is_the_exact_machine_whatever_the_landmarks(m):
 @pytest.mark.usefixtures("small_leaves")
 def test_scores_and_variances_are_those_of_dense_processes():
     X, y, weights = table()
-    machine, _ = fitted(places_of(X, y, weights))
+    machine, _, _ = fitted(places_of(X, y, weights))
     assert len(machine.views) == 2
     assert machine.views[0].tree.n_leaves > 2
     Q, _, _ = table(30, seed=1)
@@ -156,7 +156,7 @@ def test_scores_and_variances_are_those_of_dense_processes():
 def test_what_a_row_adds_is_how_its_target_moves_the_score():
     X, y, weights = table()
     places = places_of(X, y, weights)
-    machine, _ = fitted(places)
+    machine, _, _ = fitted(places)
     x = np.array([0.1, -0.2])
     rows, moved = machine.influences(x)
     assert 30 < len(rows) < 160
@@ -166,7 +166,7 @@ def test_what_a_row_adds_is_how_its_target_moves_the_score():
     for row in in_both[::5]:
         changed = places.targets.copy()
         changed[row] += 1.0
-        other, _ = fitted(places._replace(targets=changed))
+        other, _, _ = fitted(places._replace(targets=changed))
         centre = other.offset - machine.offset
         gain = (other.scores(x[None]) - machine.scores(x[None]))[0] - centre
         # the mean moves, too, and with it the targets of all rows
@@ -189,17 +189,20 @@ def test_left_out_scores_are_those_of_fits_without_the_place():
     X, y, weights = table()
     places = places_of(X, y, weights)
     asked = [3, 50, 50, 120]
-    machine, said = fitted(places, asked=asked)
-    for at, score in zip(asked, said, strict=True):
+    machine, said, variances = fitted(places, asked=asked)
+    for at, score, variance in zip(asked, said, variances, strict=True):
         rest = np.delete(np.arange(160), at)
-        expected = []
+        expected, unsure = [], []
         for view in machine.views:
             system = dense(machine, view, machine.rows) + np.diag(machine.noise)
             cross = system[at, rest]
             solution = np.linalg.solve(system[np.ix_(rest, rest)], machine.targets[rest])
             expected.append(cross @ solution)
+            known = cross @ np.linalg.solve(system[np.ix_(rest, rest)], cross)
+            unsure.append(1 + machine.tuning.ridge - known)
         expected = np.mean(expected, axis=0) + machine.offset
         np.testing.assert_allclose(score, expected, atol=1e-6)
+        np.testing.assert_allclose(variance, np.mean(unsure), atol=1e-6)
 
 
 @pytest.mark.usefixtures("small_leaves")
@@ -212,16 +215,20 @@ def test_where_rows_are_counted_one_of_a_place_is_left_out():
     places = pool_rows(GivenRows(rows, targets, np.ones(len(rows)), 2), targets, True)
     at = int(np.argmax(places.counts))
     there = np.flatnonzero((rows == places.X[at]).all(axis=1))
-    machine, said = fitted(places, asked=[at], truth=targets[there[:1]], counted=True)
-    expected = []
+    machine, said, variances = fitted(places, asked=[at], truth=targets[there[:1]], counted=True)
+    expected, unsure = [], []
     rest = np.delete(np.arange(len(rows)), there[0])
     centred = targets - machine.offset
     for view in machine.views:
         system = dense(machine, view, rows) + machine.tuning.ridge * np.eye(len(rows))
         solution = np.linalg.solve(system[np.ix_(rest, rest)], centred[rest])
-        expected.append(system[there[0], rest] @ solution)
+        cross = system[there[0], rest]
+        expected.append(cross @ solution)
+        known = cross @ np.linalg.solve(system[np.ix_(rest, rest)], cross)
+        unsure.append(1 + machine.tuning.ridge - known)
     expected = np.mean(expected, axis=0) + machine.offset
     np.testing.assert_allclose(said[0], expected, atol=1e-6)
+    np.testing.assert_allclose(variances[0], np.mean(unsure), atol=1e-6)
 
 
 @pytest.mark.usefixtures("small_leaves")
@@ -229,7 +236,7 @@ def test_seams_between_leaves_hardly_show():
     rng = np.random.default_rng(0)
     X = rng.uniform(-0.8, 0.8, size=(600, 2))
     y = np.sin(5 * X[:, :1]) * np.cos(4 * X[:, 1:]) + 0.1 * rng.normal(size=(600, 1))
-    machine, _ = fitted(places_of(X, y, np.ones(600)))
+    machine, _, _ = fitted(places_of(X, y, np.ones(600)))
     line = np.column_stack([np.linspace(-0.7, 0.7, 1400), np.full(1400, 0.1)])
     to_pivots = PLANE.pairwise(line, machine.rows[machine.landmarks])[:, :8]
     both = machine.scores(line)[:, 0]
@@ -249,11 +256,11 @@ def test_leaves_choose_a_narrower_kernel_and_less_penalty_where_there_is_no_nois
     X = rng.uniform(-0.8, 0.8, size=(400, 2))
     y = np.sign(np.sin(12 * X[:, :1]) * np.sin(12 * X[:, 1:]))
     part = KernelPart("plane", lambda rows: DISTANCE, (0.3, 3.0), (1e-3, 1e-1, 10.0))
-    machine, _ = fitted(places_of(X, y, np.ones(400)), part=part)
+    machine, _, _ = fitted(places_of(X, y, np.ones(400)), part=part)
     assert machine.tuning.gamma >= 3.0
     assert machine.tuning.ridge < 10.0
     noise = rng.normal(size=(400, 1))
-    machine, _ = fitted(places_of(X, noise, np.ones(400)), part=part)
+    machine, _, _ = fitted(places_of(X, noise, np.ones(400)), part=part)
     assert machine.tuning.ridge == 10.0
 
 

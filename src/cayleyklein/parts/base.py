@@ -139,6 +139,14 @@ class Part(Protocol):
         """
         return False
 
+    @property
+    def searches(self) -> bool:
+        """Whether the part searches among all rows for each answer.
+
+        Of many rows such a part is dropped unless the sum is clearly better with it.
+        """
+        return False
+
     @abstractmethod
     def fit(self, rows: FitRows, metric: Metric | None, settings: Any = None) -> FittedPart:
         """Fit the part; choose settings by leaving rows out, unless they are given."""

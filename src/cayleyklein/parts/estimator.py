@@ -59,6 +59,7 @@ class EstimatorPart:
     needs_metric: bool = False
     leads: bool = False
     fits_last: bool = True
+    searches: bool = False
 
     def fit(self, rows: FitRows, metric: Metric | None, settings: Any = None) -> FittedEstimator:
         """Fit a clone to the rows, with seeds where it has none."""

@@ -467,6 +467,7 @@ class KernelPart:
     ridges: tuple[float, ...] = RIDGES
     leads: bool = True
     fits_last: bool = False
+    searches: bool = False
 
     @property
     def needs_metric(self) -> bool:

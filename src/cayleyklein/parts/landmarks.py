@@ -279,10 +279,11 @@ def fit_by_leaves(
     metric: Metric | None,
     n_landmarks: int | None,
     rng: np.random.Generator,
-) -> tuple[KernelMachine, Floats]:
-    """Fit a machine to many rows in memory; return it, and the scores (s, t) of the asked ones.
+) -> tuple[KernelMachine, Floats, Floats]:
+    """Fit a machine to many rows in memory; return it, and what it says of the asked ones.
 
-    The distance, and where to begin with γ and λ, come from a sample, which has none of the asked
+    Of each asked row, without it, the scores (s, t) and the variance (s,) in units of σ². The
+    distance, and where to begin with γ and λ, come from a sample, which has none of the asked
     rows. Some leaves, as exact machines, choose γ and λ.
     """
     places, mean = rows.all.centred()
@@ -303,12 +304,14 @@ def fit_by_leaves(
     kernel = LandmarkKernel(distance, tuning.gamma / unit, places.X[landmarks])
     views: list[Leaves] = []
     said = np.zeros_like(rows.truth)
+    variances = np.zeros(len(rows.asked))
     for tree in trees:
         view, alpha, inverse = fit_view(
             kernel, places, noise, tree, tree.leaf_of(to_pivots), rows.asked
         )
         views.append(view)
         said += left_out_scores(rows, places, tuning.ridge, alpha, inverse) / n_views
+        variances += left_out_variances(rows, places, tuning.ridge, inverse) / n_views
     fitted = KernelMachine(
         distance=distance,
         gamma=kernel.gamma,
@@ -321,7 +324,7 @@ def fit_by_leaves(
         views=tuple(views),
         landmarks=landmarks,
     )
-    return fitted, said + mean
+    return fitted, said + mean, variances
 
 
 def plan(n: int, n_landmarks: int | None) -> tuple[int, int, int]:
@@ -439,3 +442,19 @@ def left_out_scores(
     fitted = places.targets[at] - (ridge / weights)[:, None] * alpha[at]
     rest = 1 - 1 / counts + ridge * inverse[at] / (counts * weights)
     return np.asarray(centred - (centred - fitted) / rest[:, None])
+
+
+def left_out_variances(
+    rows: AskedPlaces, places: TargetPlaces, ridge: float, inverse: Floats
+) -> Floats:
+    """Return the variance (s,) of a new target at each held-out row by a fit without it.
+
+    Without its place, f has the variance 1/Gᵢᵢ less the noise there; rows of the place that stay,
+    where rows are counted, reduce it.
+    """
+    weights = places.weights[rows.asked]
+    alone = 1 / inverse[rows.asked] - ridge / weights
+    if rows.counted:
+        precision = (1 - 1 / places.counts[rows.asked]) * weights / ridge  # of rows that stay
+        alone = alone / (1 + alone * precision)
+    return np.asarray(alone + ridge)

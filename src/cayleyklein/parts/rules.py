@@ -83,6 +83,7 @@ class RulesPart:
     needs_metric: bool = False
     leads: bool = False
     fits_last: bool = True
+    searches: bool = False
 
     def fit(self, rows: FitRows, metric: Metric | None, settings: Any = None) -> FittedRules:
         """Grow the trees of `settings` rounds, or as many as are tried."""

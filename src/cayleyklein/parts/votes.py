@@ -436,6 +436,7 @@ class VotesPart:
     n_jobs: int | None = None
     leads: bool = False
     fits_last: bool = False
+    searches: bool = True
 
     def fit(self, rows: FitRows, metric: Metric | None, settings: Any = None) -> FittedVotes:
         """Index the rows. Held-out rows choose the number of neighbours, or else their number."""

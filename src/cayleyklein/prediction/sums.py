@@ -2,8 +2,9 @@
 
 Up to `folds.FOLDS_UP_TO` places, three folds weigh the parts: metric, column weights and machines
 of a fold are learned without its held-out rows. Parts choose their settings by leaving rows out,
-and votes their number of neighbours on the folds. Of more rows one part is held out; the metric is
-learned from a sample of the others, and kernel machines are sums at landmarks.
+and votes their number of neighbours on the folds. Of more rows one part is held out, and the metric
+is learned from a sample of the others. Kernel machines are fitted to all rows, with landmarks and
+leaves, and predict each of the held-out ones without it; on a cluster they are sums at landmarks.
 """
 
 import warnings
@@ -45,6 +46,8 @@ from cayleyklein.parts.landmarks import (
 )
 from cayleyklein.parts.places import Places, count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
+
+CLEAR_GAIN = 2  # standard errors by which a part that searches must make the sum better
 
 # Distinct rows beyond which metrics of folds are learned in one pass. On 14 mixed tables of 1,500
 # rows a fit takes a quarter less time, and log loss is the same; on 15 numeric ones of 500 rows
@@ -403,14 +406,18 @@ def weighed(
     obtained: Obtained,
     held_out: HeldOut,
     ranks: NormalScores | None,
+    asking: Sequence[Part] | None = None,
 ) -> SumFit:
     """Weigh parts by how they did on held-out rows, and fit to all rows those that are kept.
+
+    Only parts in `asking`, if given, may have a weight.
 
     Parts without weight are dropped unless they know something else: machines how sure numbers are,
     votes in the metric the neighbours of a row.
     """
-    names = [part.name for part in parts]
-    found = dict(zip(names, held_out.weigh(parts)[0].tolist(), strict=True))
+    asking = parts if asking is None else asking
+    names = [part.name for part in asking]
+    found = dict(zip(names, held_out.weigh(asking)[0].tolist(), strict=True))
     weights = {name: weight for name, weight in found.items() if weight > 0} or found
     kept = {}
     for part in parts:
@@ -458,21 +465,22 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     X = cast(Floats, held_out.X)
     said: dict[str, dict[Any, Floats]] = {}
     machines: dict[str, FittedPart] = {}
+    variances: list[Floats] = []
     for part in parts:
         if isinstance(part, KernelPart):
+            metric, size = obtained.metric, request.n_landmarks
             if asked is None:
-                found = fit_by_landmarks(part, rows, obtained.metric, request.n_landmarks, rng)
+                fitted, scores = fit_by_landmarks(part, rows, metric, size, rng)
+                variances.append(fitted.variances(X))
             else:
-                found = fit_by_leaves(
-                    part, asked, places, obtained.metric, request.n_landmarks, rng
-                )
-            fitted, scores = found
+                fitted, scores, unsure = fit_by_leaves(part, asked, places, metric, size, rng)
+                variances.append(unsure)
             machines[part.name] = replace(fitted, numbers=first[fitted.numbers])
             said[part.name] = {fitted.settings: scores}
         else:
             trial = part.fit(FitRows(pool, answer), obtained.metric)
             said[part.name] = trial.trials(held_out.table if trial.takes_tables else X)
-    spreads = spreads_to_judge(answer, machines, X)
+    spreads = np.sqrt(np.mean(variances, axis=0)) if variances else np.ones(len(X))
     n_rows = held_out.weights.sum() if counted else len(distinct_rows(X)[0])
     judgement = judged(answer, said, held_out.target, held_out.weights, float(n_rows), spreads)
     whole = FitRows(given, answer)
@@ -485,7 +493,30 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
             return part.fit(FitRows(pool, answer) if on_cluster else whole, None, chosen)
         return part.fit(whole, obtained.metric).with_settings(chosen)
 
-    return weighed(parts, fit_with, obtained, judgement, ranks)
+    asking = worth_asking(parts, judgement)
+    return weighed(parts, fit_with, obtained, judgement, ranks, asking)
+
+
+def worth_asking(parts: Sequence[Part], held_out: HeldOut) -> list[Part]:
+    """Return the parts without those whose searches do not clearly make the sum better.
+
+    The part that helps least is dropped first.
+    """
+    asking = list(parts)
+    while True:
+        _, total = held_out.weigh(asking)
+        before = held_out.answer.losses(total, held_out.truth)
+        idle: list[tuple[float, list[Part]]] = []
+        for part in asking:
+            others = [other for other in asking if other is not part]
+            if part.searches and others:
+                without = held_out.answer.losses(held_out.weigh(others)[1], held_out.truth)
+                gain, error = samples.gain_of(without, before, held_out.shares)
+                if gain <= CLEAR_GAIN * error:
+                    idle.append((gain, others))
+        if not idle:
+            return asking
+        asking = min(idle, key=lambda each: each[0])[1]
 
 
 def ranks_win_on(request: SumRequest, sample: GivenRows) -> bool:

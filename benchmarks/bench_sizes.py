@@ -1,0 +1,158 @@
+"""Where each kind of model is at home: accuracy, log loss and time over the number of rows.
+
+    python benchmarks/bench_sizes.py --tables FOLDER [--sizes 250 1000 4000 16000]
+        [--models kernel neighbours boosting forest lightgbm catboost] [--figure FILE] [--out FILE]
+
+Tables are CSV files with a header and the class in the last column, those of at least 6,000 rows;
+and generated rows of 12 columns, four classes that overlap. Defaults everywhere. Of each table up
+to 4,000 rows are kept for the test, and each size trains on the first rows of one permutation.
+Prints accuracy, log loss, CPU seconds of the fit and of 1,000 predictions; draws log loss and
+accuracy over the sizes. LightGBM and CatBoost take part where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import log_loss
+
+from bench_kernels import draw
+from cayleyklein import CurvedKernelClassifier, CurvedKNeighborsClassifier
+
+SIZES = (250, 1000, 4000, 16_000)
+TEST = 4000
+
+
+def peer(module: str, name: str, **given):
+    """Return a function that makes an estimator of a package that may not be installed."""
+    return lambda: getattr(importlib.import_module(module), name)(**given)
+
+
+MODELS = {
+    "kernel": lambda: CurvedKernelClassifier(random_state=0),
+    "neighbours": lambda: CurvedKNeighborsClassifier(random_state=0),
+    "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+    "forest": lambda: RandomForestClassifier(random_state=0),
+    "lightgbm": peer("lightgbm", "LGBMClassifier", verbose=-1, random_state=0),
+    "catboost": peer("catboost", "CatBoostClassifier", verbose=0, random_state=0),
+}
+
+
+def tables(folder: Path | None, n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the large tables of a folder, and generated rows."""
+    import pandas as pd
+
+    found = {}
+    for path in sorted(folder.glob("*.csv*")) if folder else ():
+        table = pd.read_csv(path)
+        if len(table) >= 6000:
+            rows = table.iloc[:, :-1].to_numpy(dtype=float)
+            found[path.name.split(".")[0]] = rows, table.iloc[:, -1].astype(str).to_numpy()
+    found["generated"] = draw(n + TEST, 12, 0)
+    return found
+
+
+def measure(make, X, y, Q, truth) -> dict[str, float]:
+    """Return how good a model is on rows it has not seen, and its CPU seconds."""
+    start = time.process_time()
+    model = make().fit(X, y)
+    fit = time.process_time() - start
+    start = time.process_time()
+    chance = model.predict_proba(Q)
+    predict = (time.process_time() - start) * 1000 / len(Q)
+    classes = model.classes_
+    known = np.isin(truth, classes)
+    chance = np.clip(chance, 1e-7, None)
+    chance /= chance.sum(axis=1, keepdims=True)
+    return {
+        "accuracy": float(np.mean(classes[chance.argmax(axis=1)] == truth)),
+        "log loss": float(log_loss(truth[known], chance[known], labels=classes)),
+        "fit": fit,
+        "predict": predict,
+    }
+
+
+def figure(results: list[dict], path: Path) -> None:
+    """Draw log loss and accuracy over the number of rows, a column for each table."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(each["table"] for each in results))
+    models = list(dict.fromkeys(each["model"] for each in results))
+    shape = {"figsize": (3.1 * len(names), 5.6), "sharex": True, "squeeze": False}
+    figure, axes = plt.subplots(2, len(names), layout="constrained", **shape)
+    for column, name in enumerate(names):
+        for row, score in enumerate(("log loss", "accuracy")):
+            ax = axes[row, column]
+            for at, model in enumerate(models):
+                own = [e for e in results if e["table"] == name and e["model"] == model]
+                sizes = [each["rows"] for each in own]
+                width = 2.4 if model == "kernel" else 1.2
+                color = f"C{at}"
+                ax.plot(sizes, [e[score] for e in own], "o-", ms=3, lw=width, c=color, label=model)
+            ax.set_xscale("log")
+            if score == "log loss":
+                ax.set_yscale("log")
+                ax.set_title(name)
+            else:
+                ax.set_xlabel("rows")
+            if column == 0:
+                ax.set_ylabel(score)
+            ax.grid(alpha=0.3)
+    axes[0, 0].legend(fontsize=8)
+    figure.savefig(path)
+
+
+def main() -> None:
+    """Run what is asked for."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tables", type=Path)
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--out", type=Path, help="JSON of the results, which later runs add to")
+    given = parser.parse_args()
+    results = json.loads(given.out.read_text()) if given.out and given.out.exists() else []
+    done = {(each["table"], each["model"], each["rows"]) for each in results}
+    X, y = draw(300, 5, 1)
+    for name in given.models:  # loads compiled code, and drops what is not installed
+        try:
+            MODELS[name]().fit(X, y).predict_proba(X)
+        except ImportError:
+            print(f"{name} is not installed")
+            del MODELS[name]
+    print(f"{'':12}{'rows':>8}  {'':12}{'accuracy':>9}{'log loss':>9}{'fit':>8}{'1,000':>8}")
+    for size in given.sizes:
+        for name, (X, y) in tables(given.tables, max(given.sizes)).items():
+            order = np.random.default_rng(0).permutation(len(X))
+            test, train = order[:TEST], order[TEST : TEST + size]
+            if len(order) < TEST + size:
+                test, train = order[:2000], order[2000 : 2000 + size]
+            if len(train) < size:
+                continue
+            for model in [each for each in given.models if each in MODELS]:
+                if (name, model, size) in done:
+                    continue
+                found = measure(MODELS[model], X[train], y[train], X[test], y[test])
+                results.append({"table": name, "model": model, "rows": size, **found})
+                numbers = "".join(f"{found[key]:9.4f}" for key in ("accuracy", "log loss"))
+                seconds = "".join(f"{found[key]:8.2f}" for key in ("fit", "predict"))
+                print(f"{name:12}{size:8,}  {model:12}{numbers}{seconds}", flush=True)
+                if given.out:
+                    given.out.write_text(json.dumps(results))
+    if given.figure:
+        figure(results, given.figure)
+
+
+if __name__ == "__main__":
+    main()
