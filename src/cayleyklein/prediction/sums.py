@@ -47,7 +47,7 @@ from cayleyklein.parts.landmarks import (
 from cayleyklein.parts.places import Places, count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
 
-CLEAR_GAIN = 2  # standard errors by which a part that searches must make the sum better
+SEARCH_GAIN = 2  # standard errors by which a part that searches must make the sum better
 
 # Distinct rows beyond which metrics of folds are learned in one pass. On 14 mixed tables of 1,500
 # rows a fit takes a quarter less time, and log loss is the same; on 15 numeric ones of 500 rows
@@ -512,7 +512,7 @@ def worth_asking(parts: Sequence[Part], held_out: HeldOut) -> list[Part]:
             if part.searches and others:
                 without = held_out.answer.losses(held_out.weigh(others)[1], held_out.truth)
                 gain, error = samples.gain_of(without, before, held_out.shares)
-                if gain <= CLEAR_GAIN * error:
+                if gain <= SEARCH_GAIN * error:
                     idle.append((gain, others))
         if not idle:
             return asking
