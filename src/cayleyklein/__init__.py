@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from cayleyklein.clustering import CurvedKMeans
     from cayleyklein.curvature import CurvatureEstimate, estimate_curvature, gromov_delta
-    from cayleyklein.diagrams import CayleyKleinVoronoi
+    from cayleyklein.diagrams import CayleyKleinVoronoi, SphereVoronoi
     from cayleyklein.learning import (
         MMC,
         CayleyKleinLMNN,
@@ -41,7 +41,13 @@ if TYPE_CHECKING:
     )
     from cayleyklein.manifold import CurvedMDS, FromChart, embed_tree, map_embedding
     from cayleyklein.meshes import lloyd, mesh_polygon
-    from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
+    from cayleyklein.metrics import (
+        CurvedMetric,
+        FormMetric,
+        MixedMetric,
+        ProductMetric,
+        SphereMetric,
+    )
     from cayleyklein.neighbors import CurvedNeighbors
     from cayleyklein.prediction import (
         CurvedKernelClassifier,
@@ -74,6 +80,8 @@ __all__ = [
     "FromChart",
     "MixedMetric",
     "ProductMetric",
+    "SphereMetric",
+    "SphereVoronoi",
     "__version__",
     "clustering",
     "curvature",
@@ -122,6 +130,8 @@ MODULE_OF = {
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
+    "SphereMetric": "metrics",
+    "SphereVoronoi": "diagrams",
     "embed_tree": "manifold",
     "estimate_curvature": "curvature",
     "gromov_delta": "curvature",

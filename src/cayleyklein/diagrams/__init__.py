@@ -2,5 +2,13 @@
 
 from cayleyklein.diagrams._voronoi import CayleyKleinVoronoi
 from cayleyklein.diagrams.domains import Boundary, Mesh, Triangulation, equivalent_balls
+from cayleyklein.diagrams.sphere import SphereVoronoi
 
-__all__ = ["Boundary", "CayleyKleinVoronoi", "Mesh", "Triangulation", "equivalent_balls"]
+__all__ = [
+    "Boundary",
+    "CayleyKleinVoronoi",
+    "Mesh",
+    "SphereVoronoi",
+    "Triangulation",
+    "equivalent_balls",
+]

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein.geometry import charts
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.geometry import charts, sphere
+from cayleyklein.metrics import CurvedMetric, Metric, SphereMetric
 
 
 class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -30,7 +30,9 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     ----------
     chart : str, default="poincare"
         "poincare", "hyperboloid", "half_space", "hemisphere" (K < 0), "sphere" (K > 0), "conformal"
-        (stereographic for K > 0) or "klein": see :func:`cayleyklein.geometry.to_chart`.
+        (stereographic for K > 0) or "klein": see :func:`cayleyklein.geometry.to_chart`. On the
+        whole sphere (K > 0) "lonlat", longitude and latitude in degrees, and "unit", unit vectors
+        all around: their coordinates are unit vectors, and `metric_` a SphereMetric.
     curvature : float, default=-1.0
         Curvature K of the embedding, of a sign that has this chart.
     radius : float, optional
@@ -42,8 +44,9 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Attributes
     ----------
-    metric_ : CurvedMetric
-        Metric of the result, ``CurvedMetric.euclidean(d, curvature=K)``.
+    metric_ : CurvedMetric or SphereMetric
+        Metric of the result, ``CurvedMetric.euclidean(d, curvature=K)``; on the whole sphere a
+        SphereMetric.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (d,)
@@ -65,13 +68,16 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> votes = CurvedKNeighborsClassifier(metric=disc, n_neighbors=2)
     >>> make_pipeline(FromChart("poincare"), votes).fit(X, y).predict([[0.8, 0.0], [0.0, 0.7]])
     array(['b', 'c'], dtype='<U1')
+    >>> globe = FromChart("lonlat", curvature=1 / 6371**2)  # km
+    >>> globe.fit([[13.4, 52.5], [-77.0, -12.0]]).transform([[90.0, 0.0]]).round(12) + 0.0
+    array([[0., 1., 0.]])
     >>> chart = FromChart("poincare").fit(X)
     >>> chart.inverse_transform(chart.transform(X))[1], chart.pairwise(X)[0, 1].round(3)
     (array([0.9, 0. ]), np.float64(2.944))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "chart": [StrOptions(set(charts.CHARTS))],
+        "chart": [StrOptions({*charts.CHARTS, *sphere.WHOLE})],
         "curvature": [Interval(Real, None, None, closed="neither")],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "axis": [Interval(Integral, None, None, closed="neither")],
@@ -100,6 +106,10 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Check that rows (n, d), or (n, d + 1) of embedded charts, are in the chart."""
         rows = self._in_chart(estimators.check_data(self, X), "X")
+        if self.chart in sphere.WHOLE:
+            self._n_features_out = rows.shape[1]
+            self.metric_: Metric = SphereMetric(rows.shape[1], self.curvature)
+            return self
         self._n_features_out = rows.shape[1] - (self.chart in charts.EMBEDDED)
         self.metric_ = CurvedMetric.euclidean(self._n_features_out, curvature=self.curvature)
         return self
@@ -108,6 +118,8 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return coordinates (n, d) of `metric_` of rows of the chart, in double precision."""
         check_is_fitted(self, "metric_")
         given = estimators.check_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        if not isinstance(self.metric_, CurvedMetric):
+            return self._in_chart(given, "X")
         found = self.metric_.from_chart(self._in_chart(given, "X", given.dtype), self.chart)
         lost = np.finfo(float).eps / 2 / self.metric_.form_values(found)
         what = "Klein coordinates in double precision"
@@ -117,7 +129,11 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return coordinates of the chart of rows (n, d) in the domain of `metric_`."""
         check_is_fitted(self, "metric_")
-        Y = np.asarray(self.metric_.to_chart(X, self.chart), dtype=np.float64) * self._radius
+        if self.chart in sphere.WHOLE:
+            points = sphere.unit_vectors(X, "X", self._n_features_out)
+            return sphere.to_lonlat(points) if self.chart == "lonlat" else points
+        metric: Any = self.metric_
+        Y = np.asarray(metric.to_chart(X, self.chart), dtype=np.float64) * self._radius
         return np.asarray(Y[:, np.argsort(self._order(Y.shape[1]))])
 
     def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
@@ -130,11 +146,16 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             for name, given in (("X", X), ("Y", Y))
             if given is not None
         )
+        if self.chart in sphere.WHOLE:
+            whole = SphereMetric(rows.shape[1], self.curvature)
+            return np.asarray(whole.pairwise(rows, *others), dtype=np.float64)
         ends = rows[:, None], (others or [rows])[0]
         return np.asarray(charts.chart_distance(*ends, self.chart, curvature=self.curvature))
 
     @property
     def _radius(self) -> float:
+        if self.chart in sphere.WHOLE:  # unit vectors are of length 1, whatever K
+            return self.radius or 1.0
         return self.radius or 1 / (math.sqrt(abs(self.curvature)) or 1.0)
 
     def _order(self, n_columns: int) -> list[int]:
@@ -176,6 +197,9 @@ def rows_in_chart(
     given: AnyArray, name: str, chart: str, curvature: float, radius: float, axis: int
 ) -> Floats:
     """Return rows of a chart in units of the radius, the axis last."""
+    if chart in sphere.WHOLE:
+        checks.expect(curvature > 0, "curvature", curvature, f'a number > 0 for chart="{chart}"')
+        return sphere.whole_sphere(given / radius if chart == "unit" else given, chart, name)
     sign = int(np.sign(curvature))
     with checks.about(f"curvature={curvature:g}"):
         charts.refuse_chart(chart, sign)

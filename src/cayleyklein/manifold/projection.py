@@ -109,11 +109,10 @@ def as_surface(
 
     `chart`, `radius` and `axis` are those of :class:`FromChart`.
     """
-    if chart in sphere.WHOLE:
-        checks.expect(curvature > 0, "curvature", curvature, f'a number > 0 for chart="{chart}"')
-        return sphere.whole_sphere(X, chart)
     given = checks.as_points(X, "X", ndim=2)
     unit = radius or 1 / (np.sqrt(abs(curvature)) or 1.0)
+    if chart in sphere.WHOLE:
+        return rows_in_chart(given, "X", chart, curvature, radius or 1.0, axis)
     rows = rows_in_chart(given, "X", chart, curvature, float(unit), axis)
     return charts.surface_points(rows, chart, int(np.sign(curvature)))
 

@@ -4,6 +4,7 @@ from cayleyklein.metrics.combined import Metric, MixedMetric, ProductMetric
 from cayleyklein.metrics.curved import CurvedMetric
 from cayleyklein.metrics.form import FormMetric
 from cayleyklein.metrics.laplacian import laplacian_kernel
+from cayleyklein.metrics.sphere import SphereMetric
 
 __all__ = [
     "CurvedMetric",
@@ -11,5 +12,6 @@ __all__ = [
     "Metric",
     "MixedMetric",
     "ProductMetric",
+    "SphereMetric",
     "laplacian_kernel",
 ]

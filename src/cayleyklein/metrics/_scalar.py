@@ -101,6 +101,36 @@ def form_distance(
     return curved_distance(u_p, u_q, np.ones(r), np.zeros(r), K, least)
 
 
+@Kernel
+def sphere_distance(p: Any, q: Any, K: float) -> Any:
+    """Return the distance of unit vectors on the sphere; NaN if they have another length."""
+    apart = together = pp = qq = 0.0
+    for i in range(len(p)):
+        a, b = np.float64(p[i]), np.float64(q[i])
+        apart += (a - b) * (a - b)
+        together += (a + b) * (a + b)
+        pp += a * a
+        qq += b * b
+    if not (abs(pp - 1) < 1e-12 and abs(qq - 1) < 1e-12):
+        return math.nan
+    return 2 * math.atan2(math.sqrt(apart), math.sqrt(together)) / math.sqrt(K)
+
+
+def compiled_on_sphere(K: float) -> RowDistance:
+    """Return the compiled distance of unit vectors, which need not be exactly of length 1."""
+    from numba import njit
+
+    between = as_compiled(sphere_distance)
+
+    @njit(nogil=True, error_model="numpy")
+    def distance(x, y):  # type: ignore[no-untyped-def]
+        p = x.astype(np.float64)
+        q = y.astype(np.float64)
+        return between(p / math.sqrt((p * p).sum()), q / math.sqrt((q * q).sum()), K)
+
+    return distance
+
+
 def as_compiled(kernel: Any) -> Any:
     """Return what Numba calls; a kernel gives way to it in its module at its first call."""
     return getattr(kernel, "compiled", kernel)

@@ -15,6 +15,7 @@ from cayleyklein.geometry.distances import Outside, distance_between
 from cayleyklein.metrics import _base, _pairwise, _scalar
 from cayleyklein.metrics.curved import CurvedMetric
 from cayleyklein.metrics.form import FormMetric
+from cayleyklein.metrics.sphere import SphereMetric
 
 SingleMetric = CurvedMetric | FormMetric
 
@@ -187,7 +188,7 @@ def _chord(distance: float, K: float) -> float:
     return 2 * math.sin(k * distance / 2) / k if K else distance
 
 
-Metric = CurvedMetric | FormMetric | MixedMetric | ProductMetric
+Metric = CurvedMetric | FormMetric | MixedMetric | ProductMetric | SphereMetric
 
 
 def terms_of(metric: Metric) -> list[tuple[SingleMetric, float]]:

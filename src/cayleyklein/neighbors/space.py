@@ -21,7 +21,14 @@ from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import lifts
 from cayleyklein.geometry.space import apply_factor, place_points
-from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, ProductMetric, combined
+from cayleyklein.metrics import (
+    CurvedMetric,
+    FormMetric,
+    Metric,
+    ProductMetric,
+    SphereMetric,
+    combined,
+)
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 SLACK = 1e-11  # relative error allowed to a measured distance
@@ -55,7 +62,7 @@ class Term(NamedTuple):
 
     def images(self, X: Floats) -> Floats:
         """Return rows as `metric` sees them."""
-        return self.given.images(X) if isinstance(self.given, FormMetric) else X
+        return self.given.images(X) if isinstance(self.given, FormMetric | SphereMetric) else X
 
 
 def seen_as(metric: Any) -> Any:
@@ -95,7 +102,11 @@ class ChordSpace:
         else:
             for part, weight in combined.terms_of(metric):
                 if weight:
-                    found.append((part, weight, part.curvature, [(seen_as(part), 1.0)]))
+                    # unit vectors are their chords' coordinates already
+                    given: Any = part
+                    whole = isinstance(given, SphereMetric)
+                    space = given.chord_metric if whole else seen_as(given)
+                    found.append((given, weight, part.curvature, [(space, 1.0)]))
         self.terms, self.width = list[Term](), 0
         for term, weight, K, parts in found:
             start = self.width

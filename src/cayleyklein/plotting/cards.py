@@ -12,7 +12,7 @@ from cayleyklein.columns import entrance
 from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.metrics import CurvedMetric, ProductMetric, combined
+from cayleyklein.metrics import CurvedMetric, ProductMetric, SphereMetric, combined
 from cayleyklein.neighbors.estimator import searched_rows
 from cayleyklein.plotting import outlines, sections, shapes
 from cayleyklein.plotting._plane import BallDisplay, ball_shapes
@@ -24,6 +24,8 @@ METRIC_SIZE = 180  # pixels along the longer side of a picture
 
 
 def notebook_card(thing: Any) -> str:
+    if isinstance(thing, SphereMetric):  # every sphere looks the same
+        return ""
     if isinstance(thing, combined.Metric):
         return html_card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):

@@ -17,7 +17,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_points, expect, refuse_huge
 from cayleyklein.diagrams import domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric, SphereMetric
 from cayleyklein.metrics.combined import Metric, first_term
 from cayleyklein.plotting import outlines
 
@@ -36,6 +36,8 @@ class Section(NamedTuple):
 
     def restrict(self, metric: Metric) -> Metric:
         if not isinstance(metric, CurvedMetric | FormMetric):
+            if isinstance(metric, SphereMetric):
+                raise NotRepresentableError("A SphereMetric has no plane sections.")
             parts: list[Any] = [self.restrict(part) for part in metric.metrics]
             if isinstance(metric, MixedMetric):
                 return MixedMetric(parts, metric.weights)
@@ -131,7 +133,8 @@ def rows_and_labels(X: ArrayLike, y: Any, d: int | None = None) -> tuple[Floats,
 
 def expect_metric(metric: Any) -> None:
     kinds = "a CurvedMetric, MixedMetric or ProductMetric"
-    expect(isinstance(metric, Metric), "metric", metric, kinds)
+    drawn = isinstance(metric, Metric) and not isinstance(metric, SphereMetric)
+    expect(drawn, "metric", metric, kinds)
 
 
 def table_like(X: Any, rows: Floats) -> Any:

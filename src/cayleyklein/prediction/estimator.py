@@ -34,7 +34,14 @@ from cayleyklein.learning.choice import MetricRequest, Obtained, obtain_metric
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.learner import LearnsFromRows, RowLearner
 from cayleyklein.learning.rows import GivenRows, distinct_rows
-from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, ProductMetric
+from cayleyklein.metrics import (
+    CurvedMetric,
+    FormMetric,
+    Metric,
+    MixedMetric,
+    ProductMetric,
+    SphereMetric,
+)
 from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
@@ -64,7 +71,7 @@ class Predicting(entrance.TableInput, LearnsFromRows):
     n_features_in_: int
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "learner": [HasMethods(["fit"]), None],
-        "metric": [CurvedMetric, FormMetric, MixedMetric, ProductMetric, None],
+        "metric": [CurvedMetric, FormMetric, MixedMetric, ProductMetric, SphereMetric, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
     _given: GivenRows

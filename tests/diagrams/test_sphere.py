@@ -1,0 +1,89 @@
+"""Voronoi cells on the whole sphere, beside SciPy's and by brute force."""
+
+import numpy as np
+import pytest
+import shapely
+from scipy.spatial import SphericalVoronoi
+
+from cayleyklein import SphereVoronoi
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry.sphere import from_lonlat, to_lonlat
+
+
+def points_on_sphere(n, seed=0):
+    P = np.random.default_rng(seed).normal(size=(n, 3))
+    return P / np.linalg.norm(P, axis=1)[:, None]
+
+
+@pytest.mark.parametrize("n", [4, 5, 30, 300])
+def test_cells_are_those_of_scipy(n):
+    P = points_on_sphere(n)
+    ours, theirs = SphereVoronoi(P), SphericalVoronoi(P)
+    theirs.sort_vertices_of_regions()
+    np.testing.assert_allclose(ours.areas(), theirs.calculate_areas(), atol=1e-12)
+    for mine, other in zip(ours.regions, theirs.regions, strict=True):
+        a, b = ours.vertices[mine], theirs.vertices[other]
+        gaps = np.linalg.norm(a[:, None] - b[None], axis=-1)
+        assert gaps.min(axis=1).max() < 1e-9
+        assert len(mine) == len(other)
+    for point, region in zip(P, ours.regions, strict=True):  # anticlockwise around the point
+        a = ours.vertices[region]
+        turn = np.einsum("ij,j->i", np.cross(a, np.roll(a, -1, axis=0)), a.mean(axis=0))
+        assert (turn > 0).all()
+        assert point @ a.mean(axis=0) > -1
+
+
+def test_weights_and_queries():
+    P = points_on_sphere(40)
+    weights = np.random.default_rng(1).uniform(-0.1, 0.5, size=40)
+    X = points_on_sphere(2000, 2)
+    c = np.cos(np.sqrt(weights.astype(complex))).real
+    np.testing.assert_array_equal(SphereVoronoi(P).locate(X), np.argmax(X @ P.T, axis=1))
+    diagram = SphereVoronoi(P, weights=weights)
+    wanted = np.argmax(X @ P.T / c, axis=1)
+    np.testing.assert_array_equal(diagram.locate(X), wanted)
+    empty = [i for i, region in enumerate(diagram.regions) if not len(region)]
+    assert len(empty) > 0
+    assert not np.isin(empty, wanted).any()
+    areas = diagram.areas()
+    assert areas.sum() == pytest.approx(4 * np.pi)
+    share = np.bincount(wanted, minlength=40) / 2000
+    assert np.abs(share - areas / (4 * np.pi)).max() < 0.02
+
+
+def test_a_hemisphere_of_points():
+    P = points_on_sphere(30)
+    P[:, 2] = np.abs(P[:, 2]) + 0.3
+    P /= np.linalg.norm(P, axis=1)[:, None]
+    X = points_on_sphere(500, 1)
+    diagram = SphereVoronoi(P)
+    assert diagram.areas().sum() == pytest.approx(4 * np.pi)
+    np.testing.assert_array_equal(diagram.locate(X), np.argmax(X @ P.T, axis=1))
+
+
+def test_geojson_covers_the_map():
+    P = points_on_sphere(25)
+    diagram = SphereVoronoi(to_lonlat(P), chart="lonlat")
+    cells = diagram.to_geojson(step=1.0)["features"]
+    shapes = [shapely.geometry.shape(cell["geometry"]) for cell in cells]
+    assert all(shape.is_valid for shape in shapes)
+    assert sum(shape.area for shape in shapes) == pytest.approx(360 * 180, rel=1e-3)
+    X = np.random.default_rng(0).uniform([-179, -85], [179, 85], size=(300, 2))
+    found = diagram.locate(X)
+    wanted = np.argmax(from_lonlat(X) @ P.T, axis=1)
+    np.testing.assert_array_equal(found, wanted)
+    inside = [
+        shapes[cell].distance(shapely.Point(x)) < 0.3 for cell, x in zip(found, X, strict=True)
+    ]
+    assert all(inside)
+
+
+def test_bad_input():
+    with pytest.raises(InvalidInputError, match="at least four"):
+        SphereVoronoi(points_on_sphere(3))
+    with pytest.raises(NotRepresentableError, match="one circle"):
+        SphereVoronoi([[0, 10], [90, 10], [180, 10], [-90, 10]], chart="lonlat")
+    with pytest.raises(OutsideDomainError, match="latitude"):
+        SphereVoronoi([[0, 10], [90, 95], [180, 10], [-90, 10]], chart="lonlat")
+    with pytest.raises(OutsideDomainError, match="unit vector"):
+        SphereVoronoi(2 * points_on_sphere(5))
