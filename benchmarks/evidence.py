@@ -64,6 +64,8 @@ RUNS = {
     " contraceptive marketing penbased phoneme ring segment spambase texture titanic twonorm"
     " --methods kernel neighbours 'RBF SVM, cross-validated' 'extra trees (300)'"
     " 'random forest (300)' CatBoost 'histogram boosting'",
+    "constants": "benchmarks/bench_constants.py --tables sonar vowel balance diabetes friedman"
+    " 'friedman, gaps' --only GAMMAS RIDGES NEIGHBORS",
     "classifiers": "benchmarks/bench_classifiers.py --rows 500",
     "paper": "-m cayleyklein reproduce --full -o docs/_build/paper",
 }

@@ -121,11 +121,11 @@ default="precision"
     >>> from cayleyklein import CurvedKNeighborsClassifier
     >>> from cayleyklein.datasets import load_balance
     >>> X, y = load_balance(return_X_y=True)
-    >>> CayleyKleinLMNN("elliptic").fit(X, y).metric_
-    CurvedMetric(elliptic, d=4, K=1)
     >>> learner = CayleyKleinLMNN("elliptic")
     >>> model = CurvedKNeighborsClassifier(3, learner=learner, weights="uniform")
-    >>> bool(model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.8)
+    >>> model.fit(X[::2], y[::2]).metric_
+    CurvedMetric(elliptic, d=4, K=1)
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.8)
     True
     """
 
