@@ -7,7 +7,9 @@ from scipy.special import log_softmax
 
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS
+from cayleyklein.prediction import sums
 from cayleyklein.prediction.answers import (
     MOST_WEIGHT,
     MOST_WEIGHT_ON_SCALES,
@@ -148,3 +150,21 @@ def test_what_is_said_of_a_sum(labels):
         np.ones((60, 2)),
     )
     assert numbers.named(Y + np.array([0.5, 0.1]), Y, shares)["R²"] == pytest.approx(1 - 0.13)
+
+
+def test_a_part_that_leaves_a_trace_only_is_dropped_and_the_others_weighed_anew():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=400)
+    good = np.column_stack([1.0 - y, y]) * 2 + rng.normal(size=(400, 2))
+    trace = 0.01 * rng.normal(size=(400, 2)) + 0.02 * np.column_stack([1.0 - y, y])
+    answer = Classes(np.array([0.5, 0.5]), 400.0)
+    scores = {"columns": good, "plain": trace}
+    shares = np.full(400, 1 / 400)
+    held_out = sums.HeldOut(answer, scores, {}, y, shares, 400.0, np.ones(400))
+    parts = [PARTS[name](PartOptions()) for name in scores]
+    weights = dict(zip(scores, held_out.weigh(parts)[0], strict=True))
+    assert 0 < weights["plain"] * trace.std() < 0.02 * weights["columns"] * good.std()
+    found = sums.weights_that_count(held_out, parts)
+    assert list(found) == ["columns"]
+    assert found["columns"] == pytest.approx(held_out.weigh(parts[:1])[0][0])
+    assert found["columns"] != pytest.approx(weights["columns"], rel=1e-6)

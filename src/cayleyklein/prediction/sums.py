@@ -55,6 +55,11 @@ SEARCH_GAIN = 2  # standard errors by which a part that searches must make the s
 QUICK_FROM = 1000
 
 
+# Share of the spread of the sum of held-out rows from which a part is kept. On 15 numeric, 8 hard
+# and 14 mixed tables log loss changes by 0.0002 at most, and predicting takes a seventh less time.
+LEAST_SHARE = 0.02
+
+
 @dataclass(frozen=True)
 class Sum:
     """Fitted parts by name, and their weights.
@@ -410,15 +415,11 @@ def weighed(
 ) -> SumFit:
     """Weigh parts by how they did on held-out rows, and fit to all rows those that are kept.
 
-    Only parts in `asking`, if given, may have a weight.
-
-    Parts without weight are dropped unless they know something else: machines how sure numbers are,
-    votes in the metric the neighbours of a row.
+    Only parts in `asking`, if given, may have a weight. Parts without weight are dropped unless
+    they know something else: machines how sure numbers are, votes in the metric the neighbours of a
+    row.
     """
-    asking = parts if asking is None else asking
-    names = [part.name for part in asking]
-    found = dict(zip(names, held_out.weigh(asking)[0].tolist(), strict=True))
-    weights = {name: weight for name, weight in found.items() if weight > 0} or found
+    weights = weights_that_count(held_out, parts if asking is None else asking)
     kept = {}
     for part in parts:
         if part.name in weights or part.leads or part.needs_metric:
@@ -428,6 +429,19 @@ def weighed(
         trials = tuple(replace(each, name=f"ranks: {each.name}") for each in selection.trials)
         selection = replace(selection, chosen=f"ranks: {selection.chosen}", trials=trials)
     return SumFit(Sum(held_out.answer, kept, weights, ranks), obtained, selection, held_out)
+
+
+def weights_that_count(held_out: HeldOut, parts: Sequence[Part]) -> dict[str, float]:
+    """Return the weights of parts that have more than a trace in the sum of held-out rows."""
+    found = held_out.weigh(parts)[0]
+    sizes = np.array([np.std(held_out.scores[part.name]) for part in parts]) * found
+    counts = sizes > LEAST_SHARE * sizes.sum()
+    if not counts.any():
+        return dict(zip([part.name for part in parts], found.tolist(), strict=True))
+    kept = [part for part, stays in zip(parts, counts, strict=True) if stays]
+    if len(kept) < len(parts):
+        found = held_out.weigh(kept)[0]
+    return dict(zip([part.name for part in kept], found.tolist(), strict=True))
 
 
 def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
