@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         svm,
         tables,
     )
+    from cayleyklein.app import explore
     from cayleyklein.clustering import CurvedKMeans
     from cayleyklein.curvature import CurvatureEstimate, estimate_curvature, gromov_delta
     from cayleyklein.diagrams import CayleyKleinVoronoi, SphereVoronoi
@@ -91,6 +92,7 @@ __all__ = [
     "estimate_curvature",
     "exceptions",
     "experiments",
+    "explore",
     "geometry",
     "gromov_delta",
     "learning",
@@ -134,6 +136,7 @@ MODULE_OF = {
     "SphereVoronoi": "diagrams",
     "embed_tree": "manifold",
     "estimate_curvature": "curvature",
+    "explore": "app",
     "gromov_delta": "curvature",
     "lloyd": "meshes",
     "map_embedding": "manifold",

@@ -20,7 +20,7 @@ FLAGS = [
 ]
 SERVE = (
     "from cayleyklein.app import explore\n"
-    "explore(0, browser=False, on_start=lambda address: print(address, flush=True))"
+    "explore(port=0, browser=False, on_start=lambda address: print(address, flush=True))"
 )
 
 

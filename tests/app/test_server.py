@@ -363,13 +363,13 @@ def test_a_page_for_every_network_says_so():
     assert page_names("0.0.0.0")[0] == "localhost"
     assert set(page_names("0.0.0.0")) <= known_names("0.0.0.0")
     with pytest.warns(UserWarning, match="can use the page"), pytest.raises(ZeroDivisionError):
-        explore(0, "0.0.0.0", browser=False, on_start=lambda address: 1 / 0)
+        explore(port=0, host="0.0.0.0", browser=False, on_start=lambda address: 1 / 0)
 
 
 def test_a_taken_port_is_said(address):
     port = urllib.parse.urlsplit(address).port
     with pytest.raises(InvalidInputError, match=f"port {port}"):
-        explore(port, browser=False)
+        explore(port=port, browser=False)
 
 
 def test_a_missing_extra_is_one_sentence(monkeypatch):

@@ -5,9 +5,13 @@ everything; the browser only draws it. :func:`draw_plane` draws the same picture
 """
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from cayleyklein._validation import as_text, expect, require
 from cayleyklein.app._exports import draw_plane
@@ -17,17 +21,32 @@ __all__ = ["draw_plane", "explore"]
 
 
 def explore(
+    X: ArrayLike | None = None,
+    metric: Any = None,
+    *,
+    labels: ArrayLike | None = None,
+    height: int = 760,
     port: int = 5006,
     host: str = "127.0.0.1",
-    *,
     browser: bool = True,
     on_start: Callable[[str], None] | None = None,
     worksheets: str | Path | None = None,
-) -> None:
-    """Serve the explorer until interrupted.
+) -> Any:
+    """Show the plane in a notebook's cell, or serve the explorer until interrupted.
+
+    With rows X, or in a notebook (Jupyter, Colab, VS Code, marimo), the plane is a widget in the
+    cell, which needs the extra ``notebook``. Elsewhere the pages are served to a browser.
 
     Parameters
     ----------
+    X : array-like of shape (n, d), optional
+        Rows to show. With more than two columns, on a plane of the metric through them.
+    metric : CurvedMetric, optional
+        Metric of the rows, such as ``model.metric_``; Euclidean by default.
+    labels : array-like of shape (n,), optional
+        Classes of the rows, up to 20.
+    height : int, default=760
+        Height of the cell in pixels.
     port : int, default=5006
         Port to listen on; 0 takes a free one. A port in use raises an error.
     host : str, default="127.0.0.1"
@@ -42,6 +61,12 @@ def explore(
         A worksheet (.md) or a folder of them, which the page offers beside its own; "?sheet=NAME"
         in the address opens one.
 
+    Returns
+    -------
+    widget : PlaneWidget or None
+        In a notebook. Its attributes `points`, `labels` and `metric` are what was dragged, in the
+        coordinates of X, `metric` in those of the plane shown.
+
     Examples
     --------
     >>> from cayleyklein.app import explore
@@ -49,6 +74,10 @@ def explore(
     http://localhost:41673/
     """
     require("tornado", "app")
+    if X is not None or _in_notebook():
+        from cayleyklein.app._cell import make_widget
+
+        return make_widget(X, metric, labels, height)
     expect(port in range(65536), "port", port, "a whole number from 0 to 65535")
     as_text(host, "host")
     expect(on_start is None or callable(on_start), "on_start", on_start, "a function, or None")
@@ -57,3 +86,12 @@ def explore(
     sheets = {} if worksheets is None else read_folder(Path(worksheets))
     with suppress(KeyboardInterrupt):
         asyncio.run(serve(int(port), host, browser, on_start or (lambda address: None), sheets))
+    return None
+
+
+def _in_notebook() -> bool:
+    """Say whether this is a cell of Jupyter, Colab or VS Code, or of marimo."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    marimo = sys.modules.get("marimo")
+    return hasattr(shell, "kernel") or bool(marimo and marimo.running_in_notebook())

@@ -12,35 +12,30 @@ import webbrowser
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-import numpy as np
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 import cayleyklein
-from cayleyklein import __version__, geometry
-from cayleyklein.app import _limits, _worksheets
-from cayleyklein.app._exports import EXPORTS, SIZE, view_elements
-from cayleyklein.app._figures import FIGURE_COLORS
+from cayleyklein import geometry
+from cayleyklein.app import _limits, _pages, _worksheets
+from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._fitting import News
 from cayleyklein.app._learn import LearnSession, run_apart, start_apart
-from cayleyklein.app._scene import Drafter, headline
+from cayleyklein.app._messages import pack_message
+from cayleyklein.app._pages import TOUR
 from cayleyklein.app._session import PlaneSession
-from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
-from cayleyklein.app._tools import GROUPS, MOVES, TOOLS
+from cayleyklein.app._state import PlaneState
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
-from cayleyklein.plotting.shapes import MARKERS, PALETTE, STRENGTHS
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent
-TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))  # scenes are addresses
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -159,27 +154,6 @@ def known_names(host: str) -> set[str]:
     return names
 
 
-def pack_message(answer: Any) -> bytes:
-    """Return the length of an answer's JSON, the JSON, and its arrays, as int8 or float32.
-
-    In the JSON an array is its type, its first byte after the JSON, and its size.
-    """
-    arrays = bytearray()
-
-    def keep(value: Any) -> Any:
-        if isinstance(value, np.generic):
-            return value.item()
-        start = len(arrays)
-        whole = value.dtype.kind in "iub"
-        arrays.extend(np.ascontiguousarray(value, np.int8 if whole else np.float32).tobytes())
-        arrays.extend(b"\0" * (-len(arrays) % 4))
-        return {"$": "i" if whole else "f", "at": start, "n": int(value.size)}
-
-    text = json.dumps(answer, default=keep).encode()
-    text += b" " * (-len(text) % 4)
-    return len(text).to_bytes(4, "little") + text + arrays
-
-
 class Guarded(RequestHandler):
     """A request; it is answered only if it uses a name of this server."""
 
@@ -218,62 +192,16 @@ class PaletteHandler(Guarded):
 
     def get(self) -> None:
         self.set_header("Content-Type", "text/css; charset=utf-8")
-        light, dark = (
-            "".join(f"--{name}:{color};" for name, color in PALETTE[theme].items())
-            for theme in ("light", "dark")
-        )
-        dimmed = f':root:not([data-theme="light"]){{{dark}}}'
-        self.write(
-            f":root{{{light}}}@media(prefers-color-scheme:dark){{{dimmed}}}"
-            f':root[data-theme="dark"]{{{dark}}}'
-        )
+        self.write(_pages.palette_css())
 
     head = get
-
-
-@cache
-def first_views() -> tuple[str, tuple[str, ...]]:
-    """Return the sentence and the views of the first picture, which need no script."""
-    palette = {name: f"var(--{name})" for name in PALETTE["light"]}
-    drafter = Drafter(PlaneState.from_query(""))
-    drawn = (view_elements(drafter.scene(chart), palette) for chart in drafter.state.charts)
-    frame = f'<svg class="still" viewBox="0 0 {SIZE} {SIZE}" aria-hidden="true">'
-    views = tuple(f"{frame}{shapes}</svg>" for shapes in drawn)
-    return headline(drafter.state, drafter.construction), views
-
-
-def with_soft_hyphens(title: str) -> str:
-    """Say where the long names of tools may be broken."""
-    for start, end in (("Perpen", "dicular"), ("Equi", "distant"), ("Horo", "cycle")):
-        title = title.replace(start + end, f"{start}\u00ad{end}")
-    return title
 
 
 class PageHandler(Guarded):
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
-        facts = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS, "strengths": STRENGTHS}
-        if page == "plane":
-            sheets = {name: sheet.title for name, sheet in self.explorer.sheets.items()}
-            facts |= {"tour": TOUR, "sheets": sheets, "hues": FIGURE_COLORS}
-        tiles = {name: (*about, "move") for name, about in MOVES.items()}
-        tiles |= {name: (t.title, t.key, t.help, t.group) for name, t in TOOLS.items()}
-        said, firsts = ("", ()) if self.request.query else first_views()
-        self.render(
-            f"{page}.html",
-            page=page,
-            version=__version__,
-            ranges=RANGES,
-            charts=CHART_NAMES,
-            groups=GROUPS,
-            tiles=tiles,
-            soft=with_soft_hyphens,
-            headline=said,
-            firsts=firsts,
-            letters=LETTERS,
-            most_bytes=_limits.TABLE_BYTES,
-            facts=json.dumps(facts).replace("<", "\\u003c"),
-        )
+        first = page == "plane" and not self.request.query
+        self.render(f"{page}.html", **_pages.page_values(page, self.explorer.sheets, first=first))
 
     head = get
 

@@ -180,6 +180,44 @@ def conic_metric(
     return CurvedMetric(factor=factor, center=[x, y], curvature=K)
 
 
+class RowScale(NamedTuple):
+    """How rows of a table are scaled to the window, and their metric with them.
+
+    x = middle + size·p for a point p of the page. (Σ/c, cK) have the same geometry for c > 0; c is
+    such that K and the axes are in their ranges.
+    """
+
+    middle: Floats
+    size: Floats
+    c: float
+
+    @classmethod
+    def of(cls, metric: CurvedMetric, rows: Floats) -> Self:
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        size = np.where(high > low, high - low, 2.4) / 2.4
+        c = abs(float(np.linalg.det(metric.factor * size)))
+        if metric.curvature:
+            bent = abs(metric.curvature)
+            c = min(max(round(bent * c, CURVATURE_DECIMALS), 0.01), 1.0) / bent
+        return cls((low + high) / 2, size, c)
+
+    def to_page(self, x: Floats) -> Floats:
+        return np.asarray((x - self.middle) / self.size)
+
+    def to_rows(self, x: Floats) -> Floats:
+        return np.asarray(self.middle + self.size * x)
+
+    def metric_of_page(self, metric: CurvedMetric) -> CurvedMetric:
+        factor = metric.factor * self.size / math.sqrt(self.c)
+        center = self.to_page(metric.center)
+        return CurvedMetric(factor=factor, center=center, curvature=self.c * metric.curvature)
+
+    def metric_of_rows(self, metric: CurvedMetric) -> CurvedMetric:
+        factor = metric.factor / self.size * math.sqrt(self.c)
+        center = self.to_rows(metric.center)
+        return CurvedMetric(factor=factor, center=center, curvature=metric.curvature / self.c)
+
+
 class Generator(NamedTuple):
     x: float
     y: float
@@ -286,24 +324,11 @@ class PlaneState:
 
     @classmethod
     def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[Self, bool]:
-        """Return a state with rows of a table, scaled to the window, and whether its conic fits.
-
-        (Σ/c, cK) have the same geometry for c > 0; c is such that K and axes are in their ranges.
-        """
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        middle = (low + high) / 2
-        size = np.where(high > low, high - low, 2.4) / 2.4
-        factor = metric.factor * size
-        K = 0.0
-        c = abs(float(np.linalg.det(factor)))
-        if metric.curvature:
-            bent = abs(metric.curvature)
-            K = min(max(round(bent * c, CURVATURE_DECIMALS), 0.01), 1.0)
-            c, K = K / bent, math.copysign(K, metric.curvature)
-        center = (metric.center - middle) / size
-        points = zip((rows - middle) / size, labels.tolist(), strict=True)
+        """Return a state with rows of a table, scaled to the window, and whether its conic fits."""
+        scale = RowScale.of(metric, rows)
+        points = zip(scale.to_page(rows), labels.tolist(), strict=True)
         state = cls.of_metric(
-            CurvedMetric(factor=factor / math.sqrt(c), center=center, curvature=K),
+            scale.metric_of_page(metric),
             points=tuple(rounded_point(x[0], x[1], label) for x, label in points),
             shown=frozenset({"regions"}),
         )

@@ -51,7 +51,7 @@ def open_explorer(
     def tell(address: str) -> None:
         typer.echo(f"The explorer is at {address} (Ctrl+C ends it).")
 
-    explore(port, host, browser=not no_browser, on_start=tell, worksheets=worksheets)
+    explore(port=port, host=host, browser=not no_browser, on_start=tell, worksheets=worksheets)
 
 
 # in the order of the help

@@ -51,6 +51,7 @@ const explorer = (() => {
   }
 
   function connect() {
+    if (facts.embedded) return connectCell();
     socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/${page}`);
     socket.binaryType = "arraybuffer";
     socket.addEventListener("open", () => socket.send(JSON.stringify({number, commands: location.search})));
@@ -63,6 +64,22 @@ const explorer = (() => {
       flush();
     });
     socket.addEventListener("close", lost);
+  }
+
+  // in a notebook the page is in a frame of its cell, which passes messages on
+  function connectCell() {
+    document.body.dataset.embedded = "yes";
+    socket = {send: (text) => parent.postMessage(text, "*")};
+    addEventListener("message", (event) => {
+      if (event.source !== parent || !(event.data instanceof ArrayBuffer)) return;
+      const answer = unpack(event.data);
+      if (answer.number === number) waiting = false;
+      if (answer.query !== undefined) query = answer.query;
+      for (const listener of listeners) listener(answer);
+      document.body.dataset.ready = "yes";
+      flush();
+    });
+    setTimeout(() => socket.send(JSON.stringify({number, commands: ""})));
   }
 
   // The session ends with its connection. The address has all of a plane, which comes back by itself;
@@ -97,14 +114,14 @@ const explorer = (() => {
   let at = history.state?.at ?? 0, timer = null, busy = () => false;
   const tour = {step: () => null, restore: () => {}}; // what an entry keeps beside the address
   const entry = () => ({at, step: tour.step()});
-  let top = history.state ? Math.max(at, Number(stored("top", sessionStorage) ?? 0)) : 0; // a new address has no way forward
+  let top = history.state ? Math.max(at, Number(stored("top", "sessionStorage") ?? 0)) : 0; // a new address has no way forward
   let loading = true; // the address is being read, and is not a new state
 
-  function stored(name, where = localStorage) {
-    try { return where.getItem(name); } catch { return null; }
+  function stored(name, where = "localStorage") {
+    try { return window[where].getItem(name); } catch { return null; }
   }
-  function store(name, value, where = localStorage) {
-    try { where.setItem(name, value); } catch { /* not kept */ }
+  function store(name, value, where = "localStorage") {
+    try { window[where].setItem(name, value); } catch { /* not kept */ }
   }
 
   function keepAddress() {
@@ -113,15 +130,26 @@ const explorer = (() => {
       timer = null;
       if (busy() || ahead()) return keepAddress();
       const wanted = `?${query}`;
+      if (facts.embedded) return keepEntry();
       if (loading || !history.state) history.replaceState(entry(), "", wanted);
       else if (location.search !== wanted) {
         at = top = at + 1;
-        store("top", top, sessionStorage);
+        store("top", top, "sessionStorage");
         history.pushState(entry(), "", wanted);
       } else if (String(history.state.step) !== String(tour.step())) history.replaceState(entry(), "");
       loading = false;
       showHistory();
     }, loading ? 0 : 300);
+  }
+
+  const entries = []; // of a page in a notebook, which has no address
+  function keepEntry() {
+    if (entries[at] !== query) {
+      if (entries.length) at += 1;
+      entries.splice(at, Infinity, query);
+      top = at;
+    }
+    showHistory();
   }
 
   function showHistory() {
@@ -132,6 +160,10 @@ const explorer = (() => {
 
   function travel(by) {
     if (at + by < 0 || at + by > top) return;
+    if (facts.embedded) {
+      at += by;
+      return send({do: "load", query: entries[at]});
+    }
     history.go(by);
   }
 

@@ -330,7 +330,7 @@
     keepAddress();
     if (playing) setTimeout(step, breathing === null ? 30 : 40);
   });
-  if (location.search === "") {
+  if (location.search === "" && !facts.embedded) {
     const first = () => { if (document.body.dataset.ready === "yes") breathe(); else setTimeout(first, 60); };
     first();
   }
