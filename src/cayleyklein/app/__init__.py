@@ -63,7 +63,7 @@ def explore(
 
     Returns
     -------
-    widget : PlaneWidget or None
+    PlaneWidget or None
         In a notebook. Its attributes `points`, `labels` and `metric` are what was dragged, in the
         coordinates of X, `metric` in those of the plane shown.
 
