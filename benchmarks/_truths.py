@@ -413,6 +413,75 @@ HYPERBOLIC = [
 ]
 
 
+def tree_branches(n, d, rng):
+    """Return nodes of a binary tree, and which of eight branches they are on; not its root."""
+    X = tree_nodes(n + 7, d, rng)[0]
+    branch = np.arange(n + 7)
+    for i in range(15, n + 7):
+        branch[i] = branch[(i - 1) // 2]
+    return X[7:], branch[7:] - 7
+
+
+def tree_merged_branches(n, d, rng):
+    """Return nodes of a binary tree, and eight branches merged at random to two labels."""
+    X, branch = tree_branches(n, d, rng)
+    return X, rng.permutation(8)[branch] % 2
+
+
+def tree_levels(n, d, rng):
+    return tree_nodes(n, d, rng)[0], np.floor(np.log2(np.arange(1, n + 1))).astype(int)
+
+
+TREES = [tree_nodes, tree_branches, tree_merged_branches, tree_levels]
+
+
+# With much noise, many classes, or columns that say nothing.
+
+
+def much_noise(truth, share=0.5):
+    """Return a truth of numbers with noise, as a share of their variance."""
+
+    def noisy(n, d, rng):
+        X, y = truth(n, d, rng)
+        return X, y + share**0.5 * y.std() * rng.normal(size=n)
+
+    noisy.__name__ = f"{truth.__name__}_much_noise"
+    return noisy
+
+
+def idle_columns(truth, more=4):
+    """Return a truth with columns as wide as the others that say nothing."""
+
+    def seen(n, d, rng):
+        X, y = truth(n, d, rng)
+        return np.hstack([X, X.std() * rng.normal(size=(n, more))]), y
+
+    seen.__name__ = f"{truth.__name__}_idle_columns"
+    return seen
+
+
+def many_classes(truth, classes=12):
+    """Return a truth of numbers as classes of equal size."""
+
+    def sliced(n, d, rng):
+        X, y = truth(n, d, rng)
+        return X, (classes * np.argsort(np.argsort(y)) // n).astype(int)
+
+    sliced.__name__ = f"{truth.__name__}_many_classes"
+    return sliced
+
+
+HARD_ELLIPTIC = [change(cap_process) for change in (much_noise, idle_columns, many_classes)]
+HARD_HYPERBOLIC = [
+    change(wide_hyperbolic_process) for change in (much_noise, idle_columns, many_classes)
+]
+HARD_FLAT = [
+    change(truth)
+    for change in (much_noise, idle_columns, many_classes)
+    for truth in (smooth_function, rough_process, decision_tree)
+]
+
+
 # Dissimilarities (n, n) of n rows, for maps in the plane.
 
 

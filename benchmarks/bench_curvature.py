@@ -233,6 +233,84 @@ def shapes(draws):
                 show(kind, K, 2, 200, draws, shape=shape, n_grid=9)
 
 
+def turned_about(X, rng):
+    """Return rows along other axes."""
+    return X @ np.linalg.qr(rng.normal(size=(X.shape[1],) * 2))[0]
+
+
+# Changes that should not matter: the rows, the names of classes (numbers stay) and the seed.
+CHANGES = {
+    "turned": lambda X, y, rng: (turned_about(X, rng), y, 0),
+    "moved and scaled": lambda X, y, rng: (1000 * X + 50, y, 0),
+    "one column scaled": lambda X, y, rng: (X * np.where(np.arange(X.shape[1]), 1, 100), y, 0),
+    "classes renamed": lambda X, y, rng: (X, y if y.dtype.kind == "f" else 7 - 2 * y, 0),
+    "another seed": lambda X, y, rng: (X, y, 1),
+    "rows in another order": lambda X, y, rng: (X[::-1], y[::-1], 0),
+}
+
+
+def robust(draws, n=200):
+    """Print how much verdicts change with what should not matter, and verdicts on halves."""
+    truths = [
+        _truths.plane,
+        _truths.smooth_function,
+        _truths.four_labels,
+        _truths.turned(_truths.decision_tree),
+        _truths.cap_process,
+        _truths.hyperbolic_process,
+    ]
+    print(f"\nwhat should not matter, {n} rows, d = 2 and 4: verdicts that differ, and nats")
+    print("| change | other verdict | largest change of nats | median |\n" + "|---" * 4 + "|")
+    found = {name: ([], []) for name in CHANGES}
+    for truth in truths:
+        for d in (2, 4):
+            for seed in range(FIRST, FIRST + draws):
+                rng = np.random.default_rng([seed, n, d])
+                X, y = truth(n, d, rng)
+                expected = judge_rows(X, y, "auto", n, np.random.RandomState(0))[2]
+                for name, change in CHANGES.items():
+                    rows, targets, folds = change(X, y, rng)
+                    got = judge_rows(rows, targets, "auto", n, np.random.RandomState(folds))[2]
+                    differ, nats = found[name]
+                    differ.append((got.word, got.geometry) != (expected.word, expected.geometry))
+                    nats.append(abs(got.rescaled.nats - expected.rescaled.nats))
+    for name, (differ, nats) in found.items():
+        count = f"{sum(differ)} of {len(differ)}"
+        print(f"| {name} | {count} | {max(nats):.2g} | {np.median(nats):.2g} |", flush=True)
+    agree = []
+    for truth in truths:
+        for d in (2, 4):
+            for seed in range(FIRST, FIRST + draws):
+                X, y = truth(2 * n, d, np.random.default_rng([seed, 2 * n, d]))
+                halves = [
+                    judge_rows(X[i::2], y[i::2], "auto", n, np.random.RandomState(0))[2].geometry
+                    for i in (0, 1)
+                ]
+                agree.append((truth.__name__, halves[0] == halves[1], halves))
+    for name in dict.fromkeys(name for name, *_ in agree):
+        own = [same for other, same, _ in agree if other == name]
+        print(f"halves of {2 * n} rows have one geometry: {name} {sum(own)} of {len(own)}")
+
+
+def trees(draws):
+    """Count verdicts on nodes of trees, and print the closest flat model of each draw."""
+    print("\nnodes of a tree, 300 rows in the plane: verdict, nats over flat models, closest one")
+    for truth in _truths.TREES:
+        for seed in range(FIRST, FIRST + draws):
+            found = judged(truth, 300, 2, seed)
+            over = f"{found.rescaled.nats:+.1f} nats, R² {found.r2:.2f}"
+            print(f"{truth.__name__}: {found.word}; {over}; {found.rescaled.rival}", flush=True)
+
+
+def hard_rows(draws):
+    """Count verdicts where data are hard: much noise, many classes, idle columns, 60 rows."""
+    print("\nmuch noise, many classes, idle columns: curved truths")
+    for truths, sign in ((_truths.HARD_ELLIPTIC, 1), (_truths.HARD_HYPERBOLIC, -1)):
+        count(truths, (300,), (2,), lambda n: range(FIRST, FIRST + draws), sign)
+    print("\nmuch noise, many classes, idle columns: flat truths")
+    summary(count(_truths.HARD_FLAT, (300,), (2, 4), lambda n: range(FIRST, FIRST + draws)))
+
+
 def maps(draws):
     """Count verdicts on dissimilarities of flat, curved and other spaces."""
     for title, truths in (("flat or neither", _truths.FLAT_MAPS), ("curved", _truths.CURVED_MAPS)):
@@ -379,6 +457,9 @@ def main():
     known = [
         "verdicts",
         "rows",
+        "robust",
+        "trees",
+        "hard",
         "maps",
         "numbers",
         "labels",
@@ -405,6 +486,12 @@ def main():
             found(given.rows, given.draws)
         elif part == "rows":
             by_rows(given.draws)
+        elif part == "robust":
+            robust(given.draws)
+        elif part == "trees":
+            trees(given.draws)
+        elif part == "hard":
+            hard_rows(given.draws)
         elif part == "gamfit":
             gamfit(given.draws)
         elif part == "maps":
