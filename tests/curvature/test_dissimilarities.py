@@ -26,10 +26,17 @@ def tree(n=50):
     return shortest_path(edges, directed=False)
 
 
+def along_neighbours(D, k=6):
+    """Return lengths of shortest paths along edges between nearest neighbours."""
+    edges = np.where(np.sort(D, axis=1)[:, [k]] >= D, D, 0.0)
+    return shortest_path(np.maximum(edges, edges.T), directed=False)
+
+
 FLAT = {
     "errors": noisy(cdist(X, X), 0.3),
     "axes": cdist(X, X, "cityblock"),
     "dimensions": noisy(cdist(UNIT, UNIT)),
+    "a graph": along_neighbours(cdist(X, X)),
     "roots": np.sqrt(cdist(X, X)),
 }
 CURVED = {"hyperbolic": tree(), "elliptic": noisy(np.arccos(np.clip(UNIT @ UNIT.T, -1, 1)))}

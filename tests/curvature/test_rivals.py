@@ -156,3 +156,15 @@ def test_scores_of_classes_are_their_probabilities():
     for values in errors.values():
         assert values.shape == (40, 3)
         assert values.mean() < np.square(Y).mean()
+
+
+def test_one_known_class_is_predicted_by_its_share():
+    codes = np.zeros(40, dtype=int)
+    codes[0] = 1
+    Y = (codes - codes.mean())[:, None]
+    folds = np.ones(40, dtype=int)
+    folds[:5] = 0  # the other class is in this fold alone
+    errors = rivals.predictors(X, X, Y, codes, [folds], 0)
+    for values in errors.values():
+        np.testing.assert_allclose(values[1:5], 0, atol=1e-12)
+        np.testing.assert_allclose(values[0], 1)
