@@ -6,6 +6,7 @@ from tests.oracle import vector
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import CHARTS, chart_distance, from_chart, to_chart
+from cayleyklein.geometry.charts import from_polar
 
 
 def klein_points(sign, d, n=40):
@@ -212,3 +213,12 @@ def test_charts_say_what_is_wrong_with_a_point():
         from_chart([1.0], "hyperboloid", -1)
     with pytest.raises(NotRepresentableError, match="An elliptic space has no 'poincare' chart"):
         chart_distance([0.0], [0.1], "poincare", curvature=2.0)
+
+
+def test_heights_of_the_half_space_keep_their_digits_far_out():
+    """On the way to the point at infinity the height is exp(r), where tanh(r) is nearly 1."""
+    r = np.array([0.5, 5.0, 15.0, 100.0])
+    up = np.tile([0.0, 0.0, 1.0], (len(r), 1))
+    found = from_polar(r, up, "half_space")
+    np.testing.assert_allclose(found[:, 2], np.exp(r), rtol=1e-13)
+    np.testing.assert_array_equal(found[:, :2], 0.0)

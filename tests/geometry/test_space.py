@@ -115,3 +115,9 @@ def test_quadratic_form_where_it_cancels(given_as, d):
         right = left if given_as == "factor" else t
         exact = 1 + oracle.vector([K])[0] * sum(a * b for a, b in zip(left, right, strict=True))
         assert abs(metric.form_values(x) - exact) <= 1e-10 * abs(exact)
+
+
+def test_how_far_a_point_is_outside_is_said():
+    metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    with pytest.raises(OutsideDomainError, match=r"largest value 4\)"):
+        metric.distance([2.0, 0.0], [0.0, 0.0])
