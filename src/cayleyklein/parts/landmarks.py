@@ -12,10 +12,11 @@ One leaf is the exact machine, whatever the landmarks, and leaves without rows o
 sum of kernels at landmarks (the Nyström method, Williams and Seeger 2001). Two trees with other
 leaves are averaged, so that the seams between leaves hardly show.
 
-All rows in memory are fitted once. The scores of rows that neither the metric nor the weights of
-columns have seen are those without them, in closed form; they weigh the parts. Of rows on a cluster
-there are landmarks only, whose sums A = KₘₙWKₙₘ and KₘₙWy are added up where the rows are; some are
-held out, choose γ, λ and the number of landmarks, and are added at the end.
+With leaves all rows are fitted once. The scores of rows that neither the metric nor the weights of
+columns have seen are those without them, in closed form; they weigh the parts. Landmarks alone need
+nothing but the sums A = KₘₙWKₙₘ and KₘₙWy, which are added up where the rows are, in memory or on a
+cluster; some rows are held out, choose γ, λ and the number of landmarks, and are added at the end.
+The same rows choose between leaves and landmarks alone.
 """
 
 from collections.abc import Callable
@@ -54,6 +55,8 @@ from cayleyklein.parts.leaves import PIVOTS, LeafTree, split_into_leaves
 from cayleyklein.parts.places import TargetPlaces
 
 EXACT_ROWS = 4000  # up to which all rows are one leaf
+# Beyond, landmarks only: of 100,000 generated rows leaves with fewer landmarks were worse.
+LEAVES_UP_TO = 30_000
 LEAF_WORK = 1.6e10  # rows times the squared size of a leaf
 LEAST_LEAF, MOST_LEAF = 500, 1500  # rows of a leaf
 LANDMARK_WORK = 6.4e6  # rows times landmarks
@@ -270,6 +273,38 @@ class AskedPlaces(NamedTuple):
     asked: Ints
     truth: Floats
     counted: bool
+
+
+def fit_part(
+    part: KernelPart,
+    rows: ManyRows,
+    asked: AskedPlaces | None,
+    metric: Metric | None,
+    n_landmarks: int | None,
+    rng: np.random.Generator,
+) -> tuple[KernelMachine, Floats, Floats]:
+    """Fit a machine to many rows; return it, and what it says of the held-out ones.
+
+    Of each held-out row, without it, the scores (m, t) and the variance (m,) in units of σ². Rows
+    on a cluster, which have no `asked` places, have landmarks only, and so have very many rows.
+    Between them and leaves with fewer landmarks the held-out rows choose: leaves must be better by
+    more than a tie.
+    """
+    n = 0 if asked is None else len(asked.all.X)
+    by_leaves = None
+    if asked is not None and n <= LEAVES_UP_TO:
+        by_leaves = fit_by_leaves(part, asked, rows.sample, metric, n_landmarks, rng)
+        if n <= EXACT_ROWS and n_landmarks is None:
+            return by_leaves
+    fitted, scores = fit_by_landmarks(part, rows, metric, n_landmarks, rng)
+    if by_leaves is not None:
+        truth = rows.targets(rows.held_out.target)
+        shares = rows.held_out.weights / rows.held_out.weights.sum()
+        before, after = (((said - truth) ** 2).sum(axis=1) for said in (scores, by_leaves[1]))
+        gain, error = gain_of(before, after, shares)
+        if gain > TIE * error:
+            return by_leaves
+    return fitted, scores, fitted.variances(cast(Floats, rows.held_out.X))
 
 
 def fit_by_leaves(

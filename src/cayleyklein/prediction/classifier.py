@@ -359,10 +359,10 @@ default="auto"
         Number of neighbours that vote. "auto" is the number with the least log loss on held-out
         rows.
     n_landmarks : int or "auto", default="auto"
-        Number of rows that give a machine of many rows its global shape, at least 32. "auto" takes
-        none up to 4,000 distinct rows, for which machines are exact, and above that 250 to 1,000,
-        fewer for more rows; beside them each leaf of rows has an exact machine. Rows on a cluster
-        have no leaves, and 500 to 2,000 landmarks.
+        Number of rows that give a machine of many rows its global shape. "auto" takes none up to
+        4,000 distinct rows, for which machines are exact. Up to 30,000 rows held-out ones choose
+        between 250 to 1,000 landmarks with an exact machine in each leaf of rows, and 500 to 2,000
+        landmarks alone; of more rows, and on a cluster, there are landmarks alone.
     class_weight : dict, "balanced" or None, default=None
         Factor of the rows' weights for each class. "balanced" gives all classes the same total
         weight.

@@ -3,8 +3,8 @@
 Up to `folds.FOLDS_UP_TO` places, three folds weigh the parts: metric, column weights and machines
 of a fold are learned without its held-out rows. Parts choose their settings by leaving rows out,
 and votes their number of neighbours on the folds. Of more rows one part is held out, and the metric
-is learned from a sample of the others. Kernel machines are fitted to all rows, with landmarks and
-leaves, and predict each of the held-out ones without it; on a cluster they are sums at landmarks.
+is learned from a sample of the others. Kernel machines are exact, or have landmarks and leaves, and
+predict each of the held-out rows without it.
 """
 
 import warnings
@@ -38,12 +38,7 @@ from cayleyklein.parts.base import (
 )
 from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
 from cayleyklein.parts.kernel import KernelMachine, KernelPart
-from cayleyklein.parts.landmarks import (
-    AskedPlaces,
-    ManyRows,
-    fit_by_landmarks,
-    fit_by_leaves,
-)
+from cayleyklein.parts.landmarks import AskedPlaces, ManyRows, fit_part
 from cayleyklein.parts.places import Places, count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
 
@@ -482,13 +477,10 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     variances: list[Floats] = []
     for part in parts:
         if isinstance(part, KernelPart):
-            metric, size = obtained.metric, request.n_landmarks
-            if asked is None:
-                fitted, scores = fit_by_landmarks(part, rows, metric, size, rng)
-                variances.append(fitted.variances(X))
-            else:
-                fitted, scores, unsure = fit_by_leaves(part, asked, places, metric, size, rng)
-                variances.append(unsure)
+            fitted, scores, unsure = fit_part(
+                part, rows, asked, obtained.metric, request.n_landmarks, rng
+            )
+            variances.append(unsure)
             machines[part.name] = replace(fitted, numbers=first[fitted.numbers])
             said[part.name] = {fitted.settings: scores}
         else:
