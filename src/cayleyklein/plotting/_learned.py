@@ -1,5 +1,6 @@
 """Pictures of learned things: metrics and decision regions."""
 
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from sklearn.base import is_regressor
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.diagrams import domains as boxes
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, StrangeRowsWarning
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
@@ -101,7 +102,9 @@ class DecisionBoundaryDisplay(shapes.PlaneDisplay):
         inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
         if not inside.any():
             raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
-        found = np.asarray(estimator.predict(sections.table_like(X, grid[inside])))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StrangeRowsWarning)  # a picture shows them on purpose
+            found = np.asarray(estimator.predict(sections.table_like(X, grid[inside])))
         classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
         if not hasattr(estimator, "classes_") and found.dtype.kind == "f" and (found % 1).any():
             raise InvalidInputError(refusal)

@@ -509,12 +509,17 @@ default="auto"
             return cast(Floats, self._sum.answer.says(self._left_out_totals()))
         rows = self._checked(X)
         total = self._sum.total(rows)
+        prior = cast(Classes, self._sum.answer).prior
         if not is_dask(total):
             shares = self._sum.answer.says(total)
             trust = self._trust(numbers_of(rows))
-            prior = cast(Classes, self._sum.answer).prior
             return strangers.drawn_to_shares(shares, trust, prior) if (trust < 1).any() else shares
-        return cast(Floats, total.map_blocks(self._sum.answer.says, dtype=np.float64))
+        shares = total.map_blocks(self._sum.answer.says, dtype=np.float64)
+        if self._known_rows is None:
+            return cast(Floats, shares)
+        return cast(
+            Floats, strangers.drawn_lazily(self._known_rows, numbers_of(rows), shares, prior)
+        )
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return log probabilities (m, n_classes) of rows X; log odds (m,) for two classes."""

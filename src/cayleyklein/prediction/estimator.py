@@ -43,7 +43,7 @@ from cayleyklein.metrics import (
     SphereMetric,
 )
 from cayleyklein.neighbors import dask_shards, search
-from cayleyklein.neighbors.dask_shards import Shards
+from cayleyklein.neighbors.dask_shards import Blocks, Shards
 from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
 from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
@@ -203,7 +203,7 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         return self._known_rows.quantiles(rows)
 
     def _trust(self, rows: Any, *, warn: bool = True) -> Floats:
-        """Return how far to trust answers for checked rows (m,); 1 for rows on a cluster."""
+        """Return how far to trust answers for checked rows in memory (m,)."""
         if not isinstance(rows, np.ndarray):
             return np.ones(0)
         if self._known_rows is None:
@@ -427,6 +427,11 @@ class NeighborPredictor(Predicting, NeighborMethods):
             check_parameters(self)
             self._take(self._given, self.metric_)
         votes = replace(self._votes, n_jobs=self.n_jobs)
+        if isinstance(queries, Blocks) and self._known_rows is not None and not self._numeric:
+            shares = votes.answers(queries, k)
+            prior = cast(LabelVotes, votes.table).prior
+            drawn = strangers.drawn_lazily(self._known_rows, queries, shares, prior)
+            return drawn.argmax(axis=1) if best else drawn
         found = votes.answers(queries, k, best=best)
         trust = self._trust(queries, warn=warn)
         strange = np.flatnonzero(trust < 1)

@@ -208,7 +208,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         on_cluster = isinstance(given.X, RowBlocks)  # where rows stay when a model is pickled
         rows = np.empty((0, given.n_columns)) if on_cluster else given.X
         self._given = replace(given, X=rows, source=None, always=None, table=None)
-        self._known_rows = strangers.familiar_rows(self._given)
+        self._known_rows = strangers.familiar_rows(given)
         if given.classes is not None:
             self.classes_ = given.classes
         self.part_weights_ = found.sum.weights

@@ -9,14 +9,17 @@ odd.
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self, cast
 
 import numpy as np
 
+from cayleyklein import _distributed
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import StrangeRowsWarning
 from cayleyklein.learning.rows import GivenRows, place_order
+from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import CHUNK, slices
 from cayleyklein.parts.distances import standard_weights
@@ -126,9 +129,10 @@ class FamiliarRows:
 
 
 def familiar_rows(given: GivenRows) -> FamiliarRows | None:
-    """Return the fitted rows to compare with; None where they are on a cluster."""
-    on_cluster = not isinstance(given.X, np.ndarray) or not len(given.X)
-    return None if on_cluster else FamiliarRows.of(given)
+    """Return the fitted rows to compare with, of rows on a cluster some; None without rows."""
+    if isinstance(given.X, RowBlocks):
+        given = given.draw(KNOWN_ROWS, 1, np.random.default_rng(0))
+    return FamiliarRows.of(given) if len(cast(Floats, given.X)) else None
 
 
 def without_itself(distances: Floats, rows: Ints) -> tuple[Floats, Ints]:
@@ -143,6 +147,14 @@ def without_itself(distances: Floats, rows: Ints) -> tuple[Floats, Ints]:
 def drawn_to_shares(shares: Floats, trust: Floats, prior: Floats) -> Floats:
     """Return class probabilities (m, C) that fall back to the class shares as trust falls."""
     return np.asarray(trust[:, None] * shares + (1 - trust)[:, None] * prior)
+
+
+def drawn_lazily(familiar: FamiliarRows, X: Blocks, shares: Any, prior: Floats) -> Any:
+    """Return lazy class probabilities (m, C) of rows on a cluster, that fall back likewise."""
+    trust = _distributed.held(familiar.trust)  # once for all blocks
+    tasks = [(trust(block),) for block in X.tasks]
+    known = Blocks(tasks, X.lengths).lazy(((), np.float64))[0]
+    return known[:, None] * shares + (1 - known)[:, None] * prior
 
 
 def warn_of_strangers(trust: Floats, effect: str, stacklevel: int) -> None:
