@@ -19,6 +19,7 @@ PACKAGES = {
     "catboost": ["catboost==1.2.10"],
     "boosters": ["catboost==1.2.10", "lightgbm==4.6.0", "scikit-learn", "pandas", "pyarrow"],
     "deep": ["torch==2.13.0", "pytabkit==1.7.3", "xrfm==0.4.5"],
+    "cleanlab": ["cleanlab", "scikit-learn"],
     "charts": ["torch", "numpy<2.4", "geoopt==0.5.1", "geomstats==2.8.0", "hypll==0.1.1"],
 }
 BEFORE = """

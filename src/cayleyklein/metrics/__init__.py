@@ -2,6 +2,7 @@
 
 from cayleyklein.metrics.combined import Metric, MixedMetric, ProductMetric
 from cayleyklein.metrics.curved import CurvedMetric
+from cayleyklein.metrics.exchange import metric_from_json, metric_to_json
 from cayleyklein.metrics.form import FormMetric
 from cayleyklein.metrics.laplacian import laplacian_kernel
 from cayleyklein.metrics.sphere import SphereMetric
@@ -14,4 +15,6 @@ __all__ = [
     "ProductMetric",
     "SphereMetric",
     "laplacian_kernel",
+    "metric_from_json",
+    "metric_to_json",
 ]

@@ -44,6 +44,15 @@ class TreeSearch:
         self.blur = float(self._blur(rows).max())
         self.tree: Any = cKDTree(y) if FAINT < longest_square(y) < HUGE else None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # the tree itself is nothing that a model file can hold
+        return {**vars(self), "tree": None if self.tree is None else np.asarray(self.tree.data)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.tree is not None:
+            self.tree = cKDTree(self.tree)
+
     def coordinates(self, rows: ChordRows) -> Floats:
         if self.ranks:
             return rows.v

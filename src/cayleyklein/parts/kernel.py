@@ -452,9 +452,14 @@ def solved(gram: Floats, rows: TargetPlaces, ridge: float) -> Floats:
     return np.asarray(linalg.cho_solve(factor, rows.targets, check_finite=False))
 
 
-def metric_distance(metric: Metric) -> Distance:
-    """Return the distance of a metric; infinite for rows outside a hyperbolic domain."""
-    return partial(metric.pairwise, outside="inf")
+@dataclass(frozen=True)
+class MetricDistance:
+    """The distance of a metric; infinite for rows outside a hyperbolic domain."""
+
+    metric: Metric
+
+    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+        return cast(Floats, self.metric.pairwise(X, Y, outside="inf"))
 
 
 @dataclass(frozen=True)
@@ -479,7 +484,7 @@ class KernelPart:
     def distance(self, rows: TargetPlaces, metric: Metric | None) -> Distance:
         """Return the distance between rows that the kernel is made of."""
         if self.make_distance is None:
-            return metric_distance(cast(Metric, metric))
+            return MetricDistance(cast(Metric, metric))
         return self.make_distance(rows)
 
     def fit(self, rows: FitRows, metric: Metric | None, settings: Any = None) -> KernelMachine:

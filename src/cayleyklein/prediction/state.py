@@ -12,7 +12,7 @@ from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance
 from cayleyklein.parts.estimator import FittedEstimator
-from cayleyklein.parts.kernel import Distance, KernelMachine, Leaves, Tuning, metric_distance
+from cayleyklein.parts.kernel import Distance, KernelMachine, Leaves, MetricDistance, Tuning
 from cayleyklein.parts.leaves import PIVOTS, LeafTree, is_tree
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.rules import FittedRules
@@ -166,7 +166,7 @@ def restored_machine(state: dict[str, Any], X: Floats, metric: Metric | None) ->
     """Return a machine from its arrays, with the rows that it was fitted to."""
     distance: Distance
     if state["column_weights"] is None:
-        distance = metric_distance(cast(Metric, metric))
+        distance = MetricDistance(cast(Metric, metric))
     else:
         columns = ColumnDistance(state["column_weights"])
         ranks = restored_ranks(state["ranks"])

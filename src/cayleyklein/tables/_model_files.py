@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
@@ -50,6 +52,74 @@ ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops 
         "skrub._to_str.ToStr",
     },
 }
+# what other estimators and metrics are made of; their files hold the objects themselves
+WHOLE: dict[str, set[str]] = {
+    "ConstructorFromReduceNode": {
+        "cayleyklein.metrics.combined.MixedMetric",
+        "cayleyklein.metrics.combined.ProductMetric",
+        "cayleyklein.metrics.form.FormMetric",
+    },
+    "ObjectNode": {
+        "cayleyklein.diagrams._power.PowerDiagram",
+        "cayleyklein.diagrams._voronoi.CayleyKleinVoronoi",
+        "cayleyklein.learning.choice.Selection",
+        "cayleyklein.learning.choice.Trial",
+        "cayleyklein.learning.ck_lmnn.CayleyKleinLMNN",
+        "cayleyklein.learning.comparisons.CurvedPairs",
+        "cayleyklein.learning.comparisons.CurvedQuadruplets",
+        "cayleyklein.learning.comparisons.CurvedTriplets",
+        "cayleyklein.learning.lmnn.CurvedLMNN",
+        "cayleyklein.learning.mlkr.CurvedMLKR",
+        "cayleyklein.learning.mmc.MMC",
+        "cayleyklein.learning.rows.GivenRows",
+        "cayleyklein.manifold._from_chart.FromChart",
+        "cayleyklein.manifold._mds.CurvedMDS",
+        "cayleyklein.metrics.curved.CurvedMetric",
+        "cayleyklein.neighbors.estimator.CurvedNeighbors",
+        "cayleyklein.neighbors.euclidean.TreeSearch",
+        "cayleyklein.neighbors.search.SearchIndex",
+        "cayleyklein.neighbors.space.ChordSpace",
+        "cayleyklein.neighbors.vantage.VantageSearch",
+        "cayleyklein.parts.distances.ColumnDistance",
+        "cayleyklein.parts.distances.NormalScores",
+        "cayleyklein.parts.distances.RankDistance",
+        "cayleyklein.parts.kernel.KernelMachine",
+        "cayleyklein.parts.kernel.Leaves",
+        "cayleyklein.parts.kernel.MetricDistance",
+        "cayleyklein.parts.leaves.LeafTree",
+        "cayleyklein.parts.places.LocalScales",
+        "cayleyklein.parts.rules.FittedRules",
+        "cayleyklein.parts.votes.FittedVotes",
+        "cayleyklein.parts.votes.LabelVotes",
+        "cayleyklein.parts.votes.NumberMeans",
+        "cayleyklein.prediction.answers.Classes",
+        "cayleyklein.prediction.answers.Numbers",
+        "cayleyklein.prediction.classifier.CurvedKNeighborsClassifier",
+        "cayleyklein.prediction.classifier.CurvedKernelClassifier",
+        "cayleyklein.prediction.regressor.CurvedKNeighborsRegressor",
+        "cayleyklein.prediction.regressor.CurvedKernelRegressor",
+        "cayleyklein.prediction.scales.NumberScale",
+        "cayleyklein.prediction.strangers.FamiliarRows",
+        "cayleyklein.prediction.sums.Sum",
+        "cayleyklein.svm._linear.CurvedLinearSVC",
+    },
+    "SliceNode": {"builtins.slice"},
+    "TupleNode": {
+        "cayleyklein.diagrams.domains.LocalChart",
+        "cayleyklein.learning.samples.Stage",
+        "cayleyklein.neighbors._kernels.LoopRows",
+        "cayleyklein.neighbors._kernels.LoopTerms",
+        "cayleyklein.neighbors.space.ChordRows",
+        "cayleyklein.neighbors.space.Term",
+        "cayleyklein.neighbors.vantage.Tree",
+        "cayleyklein.parts.kernel.Tuning",
+        "cayleyklein.parts.places.Places",
+        "cayleyklein.parts.trees.Trees",
+    },
+}
+for _node, _types in WHOLE.items():
+    ALLOWED[_node] = ALLOWED.get(_node, set()) | _types
+MOST_SHARED = 10  # times the size of a file that its arrays may take when they are read
 TableModel = TableClassifier | TableRegressor
 METRICS: dict[str, tuple[Any, str]] = {  # and the attribute that has a number for each part
     "CurvedMetric": (CurvedMetric, ""),
@@ -61,12 +131,13 @@ State = dict[str, Any]
 
 
 def save_model(model: Any, path: str | Path) -> None:
-    """Write a fitted model to a file, whole or not at all.
+    """Write a fitted model, another estimator or a metric to a file, whole or not at all.
 
     Parameters
     ----------
-    model : TableClassifier or TableRegressor
-        Fitted model.
+    model : TableClassifier, TableRegressor, another fitted estimator, or a metric
+        What is saved. Parameters that are functions, other libraries' estimators or random
+        generators cannot be saved.
     path : str or Path
         By convention it ends in ``.ckm``. A file of that name is replaced.
 
@@ -83,22 +154,38 @@ def save_model(model: Any, path: str | Path) -> None:
     array([0])
     """
     skops = require("skops.io", "cli")
-    if not isinstance(model, TableModel):
-        said = f"A {type(model).__name__} cannot be saved as a model"
-        raise InvalidInputError(f"{said}; expected a TableClassifier or a TableRegressor.")
-    if not hasattr(model, "estimator_"):
-        raise InvalidInputError("The model is not fitted: there is nothing to save.")
-    state = state_of(model)
+    if isinstance(model, TableModel):
+        if not hasattr(model, "estimator_"):
+            raise InvalidInputError("The model is not fitted: there is nothing to save.")
+        state = state_of(model)
+    else:
+        state = {"object": whole_object(model)}
     note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
     with writing(path) as temporary:
         with temporary.open("wb") as file:
             skops.dump(state, file)
         with zipfile.ZipFile(temporary, "a") as archive:
             archive.writestr(NOTE, json.dumps(note))
+        if "object" in state:
+            check_contents(temporary.read_bytes(), Path(path))
 
 
-def load_model(path: str | Path) -> TableModel:
-    """Read a model from a file, which may come from anybody: no code in it is ever run.
+def whole_object(model: Any) -> Any:
+    """Return a fitted estimator or a metric, if a file may hold it."""
+    kind = type(model)
+    name = f"{kind.__module__}.{kind.__name__}"
+    if name not in ALLOWED["ObjectNode"] | ALLOWED["ConstructorFromReduceNode"]:
+        raise InvalidInputError(
+            f"A {kind.__name__} cannot be saved as a model; expected a fitted estimator or a "
+            f"metric of this package."
+        )
+    if isinstance(model, BaseEstimator):
+        check_is_fitted(model)
+    return model
+
+
+def load_model(path: str | Path) -> Any:
+    """Read what `save_model` wrote; the file may come from anybody: no code in it is ever run.
 
     Parameters
     ----------
@@ -121,7 +208,7 @@ def load_model(path: str | Path) -> TableModel:
     try:
         state = skops.loads(archive, trusted=sorted(set().union(*ALLOWED.values())))
         del archive  # which is as large as the model
-        return model_of(state)
+        return state["object"] if "object" in state else model_of(state)
     except Exception as error:
         said = f"{path} holds no model that can be used ({str(error).strip('. ')})."
         raise InvalidInputError(said) from error
@@ -163,7 +250,12 @@ def check_contents(archive: bytes, path: Path) -> None:
         raise
     except Exception as error:
         raise InvalidInputError(f"{path} is damaged, and cannot be read ({error}).") from error
-    if sum(m.file_size for m in members) > len(archive) or len(files) != len(set(files)):
+    # whole objects share some arrays, which are read as often as they are named
+    sizes = {member.filename: member.file_size for member in members}
+    named = sum(sizes.get(file, 0) for file in files)
+    is_whole = any(name in WHOLE.get(loader, ()) for loader, name in found)
+    again = named > MOST_SHARED * len(archive) if is_whole else len(files) != len(set(files))
+    if sum(sizes.values()) > len(archive) or again:
         raise InvalidInputError(f"{path} is refused: the same bytes in it are used more than once.")
     for loader, name in sorted(found):
         # a CachedNode refers to a node that is checked where it stands
