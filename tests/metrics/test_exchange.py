@@ -8,7 +8,7 @@ import pytest
 
 from cayleyklein import CurvedMetric, FormMetric, MixedMetric, ProductMetric
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import metric_from_json, metric_to_json
+from cayleyklein.metrics import SphereMetric, metric_from_json, metric_to_json
 
 RNG = np.random.default_rng(0)
 
@@ -78,6 +78,12 @@ def test_a_form_comes_back():
     again = metric_from_json(metric_to_json(metric))
     rows = [[0.1, 0.2], [-0.3, 0.4]]
     np.testing.assert_array_equal(again.pairwise(rows), metric.pairwise(rows))
+
+
+def test_a_sphere_comes_back():
+    metric = SphereMetric(curvature=0.3)
+    again = metric_from_json(metric_to_json(metric))
+    assert again([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]) == metric([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "other", "version": 1}'])

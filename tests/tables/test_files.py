@@ -101,9 +101,10 @@ def test_unfitted_and_unknown_models_are_not_saved(tmp_path):
     path = tmp_path / "model.ckm"
     for model, message in [
         (TableClassifier(), "not fitted"),
-        (CurvedLMNN(), "A CurvedLMNN cannot be saved"),
+        (CurvedLMNN(), "not fitted"),
+        ([1.0], "A list cannot be saved"),
     ]:
-        with pytest.raises(InvalidInputError, match=message):
+        with pytest.raises(ValueError, match=message):
             save_model(model, path)
     assert list(tmp_path.iterdir()) == []
 

@@ -1,7 +1,7 @@
 """Metrics as JSON, which any language can read."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics.combined import Metric, MixedMetric, ProductMetric
 from cayleyklein.metrics.curved import CurvedMetric
 from cayleyklein.metrics.form import FormMetric
+from cayleyklein.metrics.sphere import SphereMetric
 
 FORMAT = "cayleyklein metric"
 JSON_VERSION = 1
-SINGLE = {"CurvedMetric": CurvedMetric, "FormMetric": FormMetric}
 
 
 def metric_to_json(metric: Metric) -> str:
@@ -28,11 +28,12 @@ def metric_to_json(metric: Metric) -> str:
     with w = L (y - c). A ``ProductMetric`` is √Σ (sₚ/uₚ)² with its ``units`` u and the chords
     s = (2/√K) sin(√K d/2) of its parts, s = d for K = 0; a ``MixedMetric`` is Σ wₚ dₚ with its
     ``weights`` w. The factor of a ``FormMetric`` has one column
-    more, for the constant 1.
+    more, for the constant 1. A ``SphereMetric`` has no factor: its rows are unit vectors, and its
+    distance is their angle over √K.
 
     Parameters
     ----------
-    metric : CurvedMetric, FormMetric, MixedMetric or ProductMetric
+    metric : CurvedMetric, FormMetric, MixedMetric, ProductMetric or SphereMetric
 
     Examples
     --------
@@ -44,27 +45,37 @@ def metric_to_json(metric: Metric) -> str:
     """
     if not isinstance(metric, Metric):
         raise InvalidInputError(f"Expected a metric; got a {type(metric).__name__}.")
+    several = metric.metrics if isinstance(metric, MixedMetric | ProductMetric) else [metric]
     found: dict[str, Any] = {
         "format": FORMAT,
         "version": JSON_VERSION,
         "kind": type(metric).__name__,
-        "parts": [],
+        "parts": [told_part(part) for part in several],
     }
-    several = isinstance(metric, MixedMetric | ProductMetric)
-    for part in metric.metrics if several else [metric]:
-        found["parts"].append(
-            {
-                "kind": type(part).__name__,
-                "factor": np.asarray(part.factor).tolist(),
-                "centre": np.asarray(part.center).tolist(),
-                "K": float(part.curvature),
-            }
-        )
     if isinstance(metric, ProductMetric):
         found["units"] = np.asarray(metric.units).tolist()
     if isinstance(metric, MixedMetric):
         found["weights"] = np.asarray(metric.weights).tolist()
     return json.dumps(found)
+
+
+def told_part(part: CurvedMetric | FormMetric | SphereMetric) -> dict[str, Any]:
+    """Return a single metric as texts and numbers."""
+    found: dict[str, Any] = {"kind": type(part).__name__}
+    if isinstance(part, SphereMetric):
+        found["width"] = part.width
+    else:
+        found["factor"] = np.asarray(part.factor).tolist()
+        found["centre"] = np.asarray(part.center).tolist()
+    return found | {"K": float(part.curvature)}
+
+
+def read_part(part: dict[str, Any]) -> Any:
+    """Return the metric that `told_part` told."""
+    if part["kind"] == "SphereMetric":
+        return SphereMetric(part["width"], curvature=part["K"])
+    kind = {"CurvedMetric": CurvedMetric, "FormMetric": FormMetric}[part["kind"]]
+    return kind(factor=part["factor"], center=part["centre"], curvature=part["K"])
 
 
 def metric_from_json(text: str) -> Metric:
@@ -86,17 +97,14 @@ def metric_from_json(text: str) -> Metric:
         found = json.loads(text)
         if found["format"] != FORMAT or found["version"] != JSON_VERSION:
             raise ValueError(f"its format is {found['format']!r}, version {found['version']!r}")
-        parts = [
-            SINGLE[part["kind"]](factor=part["factor"], center=part["centre"], curvature=part["K"])
-            for part in found["parts"]
-        ]
+        parts = [read_part(part) for part in found["parts"]]
         if found["kind"] == "ProductMetric":
             return ProductMetric(parts, found["units"])
         if found["kind"] == "MixedMetric":
             return MixedMetric(parts, found["weights"])
-        (part,) = parts
-        if found["kind"] != type(part).__name__:
+        (single,) = parts
+        if found["kind"] != type(single).__name__:
             raise ValueError(f"its kind is {found['kind']!r}")
-        return part
+        return cast(Metric, single)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInputError(f"The text is no metric as JSON ({error}).") from error

@@ -58,6 +58,7 @@ WHOLE: dict[str, set[str]] = {
         "cayleyklein.metrics.combined.MixedMetric",
         "cayleyklein.metrics.combined.ProductMetric",
         "cayleyklein.metrics.form.FormMetric",
+        "cayleyklein.metrics.sphere.SphereMetric",
     },
     "ObjectNode": {
         "cayleyklein.diagrams._power.PowerDiagram",
