@@ -50,7 +50,7 @@ def metric_to_json(metric: Metric) -> str:
         "format": FORMAT,
         "version": JSON_VERSION,
         "kind": type(metric).__name__,
-        "parts": [told_part(part) for part in several],
+        "parts": [part_to_text(part) for part in several],
     }
     if isinstance(metric, ProductMetric):
         found["units"] = np.asarray(metric.units).tolist()
@@ -59,7 +59,7 @@ def metric_to_json(metric: Metric) -> str:
     return json.dumps(found)
 
 
-def told_part(part: CurvedMetric | FormMetric | SphereMetric) -> dict[str, Any]:
+def part_to_text(part: CurvedMetric | FormMetric | SphereMetric) -> dict[str, Any]:
     """Return a single metric as texts and numbers."""
     found: dict[str, Any] = {"kind": type(part).__name__}
     if isinstance(part, SphereMetric):
@@ -70,8 +70,8 @@ def told_part(part: CurvedMetric | FormMetric | SphereMetric) -> dict[str, Any]:
     return found | {"K": float(part.curvature)}
 
 
-def read_part(part: dict[str, Any]) -> Any:
-    """Return the metric that `told_part` told."""
+def part_from_text(part: dict[str, Any]) -> Any:
+    """Return the metric that `part_to_text` told."""
     if part["kind"] == "SphereMetric":
         return SphereMetric(part["width"], curvature=part["K"])
     kind = {"CurvedMetric": CurvedMetric, "FormMetric": FormMetric}[part["kind"]]
@@ -97,7 +97,7 @@ def metric_from_json(text: str) -> Metric:
         found = json.loads(text)
         if found["format"] != FORMAT or found["version"] != JSON_VERSION:
             raise ValueError(f"its format is {found['format']!r}, version {found['version']!r}")
-        parts = [read_part(part) for part in found["parts"]]
+        parts = [part_from_text(part) for part in found["parts"]]
         if found["kind"] == "ProductMetric":
             return ProductMetric(parts, found["units"])
         if found["kind"] == "MixedMetric":

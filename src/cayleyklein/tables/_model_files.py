@@ -53,7 +53,7 @@ ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops 
     },
 }
 # what other estimators and metrics are made of; their files hold the objects themselves
-WHOLE: dict[str, set[str]] = {
+OBJECTS_IN_FILES: dict[str, set[str]] = {
     "ConstructorFromReduceNode": {
         "cayleyklein.metrics.combined.MixedMetric",
         "cayleyklein.metrics.combined.ProductMetric",
@@ -118,7 +118,7 @@ WHOLE: dict[str, set[str]] = {
         "cayleyklein.parts.trees.Trees",
     },
 }
-for _node, _types in WHOLE.items():
+for _node, _types in OBJECTS_IN_FILES.items():
     ALLOWED[_node] = ALLOWED.get(_node, set()) | _types
 MOST_SHARED = 10  # times the size of a file that its arrays may take when they are read
 TableModel = TableClassifier | TableRegressor
@@ -254,7 +254,7 @@ def check_contents(archive: bytes, path: Path) -> None:
     # whole objects share some arrays, which are read as often as they are named
     sizes = {member.filename: member.file_size for member in members}
     named = sum(sizes.get(file, 0) for file in files)
-    is_whole = any(name in WHOLE.get(loader, ()) for loader, name in found)
+    is_whole = any(name in OBJECTS_IN_FILES.get(loader, ()) for loader, name in found)
     again = named > MOST_SHARED * len(archive) if is_whole else len(files) != len(set(files))
     if sum(sizes.values()) > len(archive) or again:
         raise InvalidInputError(f"{path} is refused: the same bytes in it are used more than once.")
