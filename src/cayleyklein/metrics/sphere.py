@@ -44,7 +44,7 @@ class SphereMetric(frozen.Frozen, MetricBase):
     >>> earth = SphereMetric(curvature=1 / 6371.0**2)  # km
     >>> from cayleyklein.geometry.sphere import from_lonlat, to_lonlat
     >>> berlin, auckland, lima = from_lonlat([[13.4, 52.5], [174.8, -36.8], [-77.0, -12.0]])
-    >>> round(earth(berlin, auckland)), earth.pairwise([berlin], [auckland, lima]).round()
+    >>> round(earth.distance(berlin, auckland)), earth.pairwise([berlin], [auckland, lima]).round()
     (17746, array([[17746., 11090.]]))
     >>> to_lonlat(earth.frechet_mean([berlin, lima])).round(1)
     array([-45.,  27.])

@@ -18,13 +18,15 @@ class Explanations(list[Any]):
 
     Parameters
     ----------
-    found : iterable of Explanation or of KernelExplanation
+    found : iterable of Explanation or of KernelExplanation, default=()
+        One for each row.
     data : array-like of shape (m, d), optional
         The cells of the rows in the explained columns.
 
     Attributes
     ----------
     data : ndarray of shape (m, d), or None
+        The same cells.
 
     Examples
     --------
@@ -36,7 +38,9 @@ class Explanations(list[Any]):
     >>> table.shape, table.columns[:4].tolist()
     ((75, 9), ['prediction', 'probability', 'strangeness', 'base'])
 
-    With shap installed, ``shap.plots.beeswarm(model.explain(X).to_shap())`` draws all rows.
+    With shap installed, all rows can be drawn:
+
+    >>> shap.plots.beeswarm(model.explain(X).to_shap())  # doctest: +SKIP
     """
 
     def __init__(
