@@ -130,3 +130,16 @@ def test_bad_input():
     with pytest.raises(InvalidInputError, match="row numbers from 0 to 4"):
         MapDisplay.from_points(X, edges=[[0, 7]])
     plt.close("all")
+
+
+def test_a_globe_has_north_up_and_east_on_the_right():
+    for center in (None, 0, 3):
+        places = [[10, 40], [20, 40], [10, 50], [-160, -30]]
+        found = MapDisplay.from_points(places, "lonlat", curvature=1.0, center=center)
+        np.testing.assert_allclose(found.north[0], 0, atol=1e-12)
+        assert found.north[1] >= 0
+        if center == 0:
+            np.testing.assert_allclose(found.surface[0], [0, 0, 1], atol=1e-12)
+            assert found.points[1, 0] > 0.1
+            assert found.points[2, 1] > 0.1
+            assert abs(found.points[2, 0]) < 1e-12

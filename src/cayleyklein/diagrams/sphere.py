@@ -200,7 +200,9 @@ def on_the_map(shapely: Any, path: Floats, latitudes: list[float], holds: Any) -
         part = shapely.intersection(polygon, window)
         moved = shapely.affinity.translate(part, xoff=-turn)
         parts += [piece for piece in getattr(moved, "geoms", [moved]) if piece.area > 0]
-    whole = shapely.union_all([piece for piece in parts if piece.geom_type == "Polygon"])
+    # pieces on both sides of where the path began agree to rounding
+    polygons = [piece for piece in parts if piece.geom_type == "Polygon"]
+    whole = shapely.union_all(polygons, grid_size=1e-9)
     pieces = getattr(whole, "geoms", [whole])
     parts = [shapely.geometry.polygon.orient(piece) for piece in pieces]
     return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)

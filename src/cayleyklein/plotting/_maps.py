@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from html import escape
 from importlib import resources
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,8 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, charts, space
 from cayleyklein.manifold import CurvedMDS, EmbeddingMap, TreeEmbedding, projection
 from cayleyklein.plotting import outlines, shapes
+
+Shown = TypeVar("Shown", bound="MapDisplay")
 
 PIXELS = 500  # of a side of the picture of the cells of classes
 SAMPLES = 64  # points of the path of an edge
@@ -52,6 +54,7 @@ class MapDisplay(shapes.PlaneDisplay):
     y: AnyArray | None = None  #: Classes, shape (n,).
     names: tuple[str, ...] | None = None  #: Names of the n points.
     sizes: Floats | None = None  #: Areas of the markers in square points, shape (n,).
+    north: Floats | None = None  #: Vector (3,) of a globe's north pole, which is drawn upwards.
 
     @classmethod
     def from_estimator(
@@ -139,11 +142,19 @@ class MapDisplay(shapes.PlaneDisplay):
         sizes : array-like of shape (n,), optional
             Areas of the markers, in square points.
         center : int, optional
-            Row to move to the centre, by an isometry.
+            Row to move to the centre, by an isometry. A globe by "lonlat" has north upwards, and
+            the middle of its points in the centre by default.
         """
         K = checks.as_real(curvature, "curvature")
         found = projection.as_surface(X, chart, K)
-        return cls._checked(found, K, y, names, edges, sizes, center)
+        made = cls._checked(found, K, y, names, edges, sizes, None)
+        if chart == "lonlat":
+            made = replace(made, north=np.array([0.0, 0.0, 1.0]))
+            middle = found.mean(axis=0)
+            length = float(np.linalg.norm(middle))
+            if center is None and length > 1e-9:
+                return seen_above(made, middle / length)
+        return made if center is None else made.centered(center)
 
     @classmethod
     def _checked(
@@ -202,9 +213,7 @@ class MapDisplay(shapes.PlaneDisplay):
         row : int
             Row of the point.
         """
-        middle = self.surface[self._row(row, len(self.surface))]
-        moved = projection.centered_at(self.surface, middle, self.curvature)
-        return replace(self, surface=moved)
+        return seen_above(self, self.surface[self._row(row, len(self.surface))])
 
     def plot(
         self,
@@ -383,3 +392,14 @@ class MapDisplay(shapes.PlaneDisplay):
         if path is not None:
             checks.as_path(path).write_text(page, encoding="utf-8")
         return page
+
+
+def seen_above(display: Shown, middle: Floats) -> Shown:
+    """Return a map moved such that a vector of its surface is in the centre, a globe north up."""
+    moved = projection.centered_at(display.surface, middle, display.curvature)
+    if display.north is None:
+        return replace(display, surface=moved)
+    (north,) = projection.centered_at(display.north[None], middle, display.curvature)
+    x, y = north[:2] / max(float(np.hypot(*north[:2])), 1e-300)
+    turn = np.array([[y, x, 0.0], [-x, y, 0.0], [0.0, 0.0, 1.0]])
+    return replace(display, surface=moved @ turn, north=north @ turn)
