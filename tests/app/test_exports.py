@@ -61,8 +61,11 @@ def test_csv_names_classes_as_the_page_does():
 
 def test_the_offline_page_needs_nothing():
     page = offline_page(replace(STATE, curvature=-0.33))
-    assert page.count("<g ") == 42
-    assert 'data-k="-0.33"' in page
+    assert page.count('"shapes"') == 42
+    assert '"K":-0.33' in page
+    still = offline_page(replace(STATE, curvature=-0.33, chart="hemisphere"))
+    assert still.count("<g ") == 42
+    assert 'data-k="-0.33"' in still
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 

@@ -22,7 +22,7 @@ from tests.app.browser import (
 from cayleyklein.app._figures import Construction
 from cayleyklein.app._measures import measured, polygon_measures
 from cayleyklein.app._server import TOUR
-from cayleyklein.app._state import CHART_NAMES, LAYERS
+from cayleyklein.app._state import CHART_NAMES, LAYERS, PlaneState
 from cayleyklein.app._tools import TOOLS
 from cayleyklein.app._views import View
 from cayleyklein.datasets.loaders import SOURCES
@@ -366,12 +366,50 @@ def test_exports_and_the_page_without_a_server(plane, context, tmp_path):
         kept = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(kept)
         assert kept.read_bytes().startswith(start)
-    page = context.new_page()
-    page.goto((tmp_path / "plane.html").as_uri())
-    shown = "document.querySelector('svg g.on').dataset.k"
-    assert page.evaluate(shown) == "-0.60"
-    page.locator("#K").fill("0")
-    assert page.evaluate(shown) == "-1.00"
+    check_offline_page(context.new_page(), tmp_path / "plane.html")
+
+
+FLAT = "p => [p[0] / p[2], p[1] / p[2]]"  # z of a lift
+
+
+def check_offline_page(page, path):
+    """Compare the views and the isometries of a saved page with those of the package."""
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(path.as_uri())
+    assert page.inner_text("#value") == "−0.60"
+    x = np.array([[0.1, 0.2], [-0.4, 0.3], [0.5, -0.3]])
+    for K in (-0.6, 0.0, 0.7):
+        index = page.evaluate("K => frames.findIndex(f => Math.abs(f.K - K) < 1e-9)", K)
+        page.locator("#K").fill(str(index))
+        metric = PlaneState(curvature=K).metric
+        z = metric.coordinates(x).tolist()
+        for name in ("klein", "poincare", "half-plane"):
+            page.check(f"input[value={name}]")
+            seen = page.evaluate(
+                "([z, name, K]) => z.map(p => see(lift(...p, K), name, K))", [z, name, K]
+            )
+            assert np.array(seen) == pytest.approx(View(metric, name).to_screen(x), abs=1e-9)
+            back = page.evaluate(
+                f"([s, name, K]) => s.map(p => unsee(...p, name, K)).map({FLAT})",
+                [seen, name, K],
+            )
+            assert np.array(back) == pytest.approx(np.array(z), abs=1e-9)
+            box = page.locator("canvas").bounding_box()
+            middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            page.mouse.move(*middle)
+            page.mouse.down()
+            page.mouse.move(middle[0] + 30, middle[1] - 40, steps=3)
+            page.mouse.up()
+            moved = page.evaluate(
+                f"([z, K]) => z.map(p => apply(moved, lift(...p, K))).map({FLAT})",
+                [z, K],
+            )
+            places = metric.points(np.array(moved))
+            assert metric.pairwise(places, places) == pytest.approx(metric.pairwise(x, x))
+            assert np.abs(places - x).max() > 0.02
+            page.click("#back")
+    assert faults == []
     page.close()
 
 

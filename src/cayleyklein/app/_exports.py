@@ -15,13 +15,14 @@ from cayleyklein import __version__
 from cayleyklein import _validation as checks
 from cayleyklein.app import _limits
 from cayleyklein.app._measures import measured
-from cayleyklein.app._scene import Drafter, Scene, describe
-from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
+from cayleyklein.app._scene import RIM_WIDTH, Drafter, Scene, describe
+from cayleyklein.app._state import CHART_NAMES, LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import shapes
 
 SIZE = 720  # width and height of a picture in pixels
+MOVABLE = ("klein", "poincare", "half-plane")  # charts that an offline page moves by isometries
 
 
 def draw_plane(
@@ -187,17 +188,79 @@ def plane_json(state: PlaneState, theme: str = "light") -> str:
 
 
 def offline_page(state: PlaneState, theme: str = "light") -> str:
+    """Return a page of its own: the plane at many K, moved by isometries where it is flat."""
+    if not set(state.charts) <= set(MOVABLE):
+        return _still_page(state, theme)
+
+    def frame(K: float) -> str:
+        drawn = _shapes_in_z(state.with_parts({"curvature": K}))
+        return json.dumps({"K": K, "shapes": drawn}, separators=(",", ":"))
+
+    curvatures, frames = _frames(state, frame)
+    views = "".join(
+        f'<label><input type="radio" name="chart" value="{name}"'
+        f"{' checked' if name == state.chart else ''}> {CHART_NAMES[name]}</label>"
+        for name in MOVABLE
+    )
+    metric = state.metric
+    data = {
+        "palette": shapes.PALETTE[theme],
+        "markers": shapes.MARKERS,
+        "letters": shapes.WORD_HEIGHT,
+        "charts": MOVABLE,
+        "place": {"matrix": metric.inverse_factor.tolist(), "center": metric.center.tolist()},
+    }
+    told = json.dumps(data)[:-1] + f', "frames": [{",".join(frames)}]}}'
+    templates = Path(__file__).parent / "templates"
+    return Template((templates / "drawing.html").read_text("utf-8")).substitute(
+        shapes.PALETTE[theme],
+        version=__version__,
+        value=f"{state.curvature:.2f}",
+        title=escape(describe(state, View(metric, state.chart))),
+        last=len(curvatures) - 1,
+        start=curvatures.index(state.curvature),
+        views=views,
+        data=told.replace("<", "\\u003c"),
+        script=(templates / "drawing.js").read_text("utf-8"),
+        code=escape(plane_code(state, theme)),
+    )
+
+
+def _shapes_in_z(state: PlaneState) -> list[dict[str, Any]]:
+    """Return the shapes of Klein's view in z, without the rim, which isometries keep."""
+    scene = Drafter(state.with_parts({"shown": ",".join(state.shown - {"conic"})})).scene("klein")
+    found = []
+    for shape in scene.shapes:
+        if shape.kind == "line" and shape.size == RIM_WIDTH:
+            continue
+        z = np.round((shape.xy - state.metric.center) @ state.metric.factor.T, 5)  # gaps stay NaN
+        kept = shape._asdict()
+        kept["xy"] = [None if np.isnan(place[0]) else place.tolist() for place in z]
+        kept["shift"] = shape.shift[0].tolist() if len(shape.shift) else [0, 0]
+        kept["text"] = shape.text[0] if shape.text else ""
+        found.append(kept)
+    return found
+
+
+def _frames(state: PlaneState, frame: Callable[[float], str]) -> tuple[list[float], list[str]]:
+    """Return the curvatures of an offline page, that of the state among them, and its frames."""
+    frames = {state.curvature: frame(state.curvature)}
+    count = _limits.OFFLINE_BYTES // len(frames[state.curvature])
+    half = (min(count, 41) - 1) // 2  # frames on each side of K = 0
+    others = np.linspace(-1, 1, 2 * half + 1).round(2) + 0.0 if half > 0 else np.empty(0)
+    for K in others.tolist():
+        if K not in frames:
+            frames[K] = frame(K)
+    curvatures = sorted(frames)
+    return curvatures, [frames[K] for K in curvatures]
+
+
+def _still_page(state: PlaneState, theme: str) -> str:
     def frame(K: float) -> str:
         drawn = _pictures(state.with_parts({"curvature": K}), theme)[1]
         return f'<g data-k="{K:.2f}">{drawn}</g>'
 
-    frames = {state.curvature: frame(state.curvature)}
-    count = _limits.OFFLINE_BYTES // len(frames[state.curvature])
-    half = (min(max(count, 3), 41) - 1) // 2  # frames on each side of K = 0
-    for K in (np.linspace(-1, 1, 2 * half + 1).round(2) + 0.0).tolist():
-        if K not in frames:
-            frames[K] = frame(K)
-    curvatures = sorted(frames)
+    curvatures, frames = _frames(state, frame)
     template = (Path(__file__).parent / "templates" / "offline.html").read_text("utf-8")
     return Template(template).substitute(
         shapes.PALETTE[theme],
@@ -208,7 +271,7 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
         title=escape(describe(state, View(state.metric, state.chart))),
         last=len(curvatures) - 1,
         start=curvatures.index(state.curvature),
-        frames="\n".join(frames[K] for K in curvatures),
+        frames="\n".join(frames),
         code=escape(plane_code(state, theme)),
     )
 

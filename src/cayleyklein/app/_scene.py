@@ -16,6 +16,7 @@ from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
 
 HANDLES = ("center", "major", "minor")
+RIM_WIDTH = 2.61  # of the conic, in pixels; no other line has it
 PICTURE_SIZE = 720.0  # pixels of a saved picture
 
 page_view = lru_cache(maxsize=64)(_views.View)
@@ -335,7 +336,7 @@ class Drafter:
             canvas.segments(np.broadcast_to(x[first], ends.shape), ends, "soft", 0.9, alpha=0.6)
         if self.pair is not None:
             self._draw_pair(canvas, *self.pair)
-        canvas.rim(2.6)
+        canvas.rim(RIM_WIDTH)
 
     def _draw_pair(self, canvas: Canvas, p: Floats, q: Floats) -> None:
         shown = self.state.shown
