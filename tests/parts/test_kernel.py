@@ -14,7 +14,7 @@ from cayleyklein.parts.distances import (
     NormalScores,
     slope_weights,
 )
-from cayleyklein.parts.kernel import Spectrum, Tuning, fit_machine, metric_distance
+from cayleyklein.parts.kernel import MetricDistance, Spectrum, Tuning, fit_machine
 from cayleyklein.parts.places import TargetPlaces, count_rows, pool_rows
 
 BALL = {K: CurvedMetric.euclidean(3, curvature=K) for K in (-1.0, -0.2, 0.0, 0.5, 4.0)}
@@ -42,7 +42,7 @@ def ball_rows(n, d, seed=0):
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 20.0])
 def test_kernels_are_positive_definite(name, gamma):
     X = ball_rows(80, 3)
-    gram = kernel.gram_of(metric_distance(METRICS[name])(X), gamma)
+    gram = kernel.gram_of(MetricDistance(METRICS[name])(X), gamma)
     assert np.linalg.eigvalsh(gram).min() > 0
 
 
@@ -57,7 +57,7 @@ def test_a_flat_machine_is_a_gaussian_process():
     X = ball_rows(60, 2)
     y = np.sin(3 * X[:, 0]) + X[:, 1]
     found = fit_machine(
-        metric_distance(CurvedMetric.euclidean(2)), points_of(X, y), Tuning(1.0, 0.1)
+        MetricDistance(CurvedMetric.euclidean(2)), points_of(X, y), Tuning(1.0, 0.1)
     )
     kernel = Matern(1 / found.gamma, "fixed", nu=0.5) + WhiteKernel(0.1, "fixed")
     process = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y - y.mean())
@@ -69,7 +69,7 @@ def test_a_flat_machine_is_a_gaussian_process():
 
 def test_influences_add_up_to_the_score():
     X, y = ball_rows(40, 2), np.arange(40.0) % 7
-    found = fit_machine(metric_distance(BALL_PLANE), points_of(X, y))
+    found = fit_machine(MetricDistance(BALL_PLANE), points_of(X, y))
     Q = ball_rows(5, 2, seed=1)
     for q, score in zip(Q, found.scores(Q), strict=True):
         rows, moved = found.influences(q)
@@ -85,7 +85,7 @@ BALL_PLANE = CurvedMetric.euclidean(2, curvature=-1.0)
 def test_chosen_tuning_is_the_best_of_leaving_points_out():
     X = ball_rows(50, 2)
     y = np.sin(3 * X[:, 0])[:, None] + 0.1 * np.random.default_rng(0).normal(size=(50, 1))
-    found = fit_machine(metric_distance(BALL_PLANE), points_of(X, y))
+    found = fit_machine(MetricDistance(BALL_PLANE), points_of(X, y))
 
     def loss(gamma, penalty):
         unit = kernel.typical_distance(BALL_PLANE.pairwise(X))
@@ -124,7 +124,7 @@ def test_many_points_choose_the_best_ridge_of_all():
     X = ball_rows(n, 2)
     y = np.sin(4 * X) + 0.3 * rng.normal(size=(n, 2))
     points = points_of(X, y, rng.uniform(0.5, 2.0, size=n))
-    found = fit_machine(metric_distance(BALL_PLANE), points)
+    found = fit_machine(MetricDistance(BALL_PLANE), points)
     gram, (centred, _) = np.exp(-found.gamma * BALL_PLANE.pairwise(X)), points.centred()
     spectrum = Spectrum.of(gram, centred.targets, centred.weights)
     losses = {
@@ -191,7 +191,7 @@ def test_all_rows_as_landmarks_are_the_exact_machine():
     rest, held = np.arange(45), np.arange(45, 60)
     rows = GivenRows(X, y[:, 0], np.ones(60), 2)
     given = GivenRows(X, y[:, 0], np.where(np.arange(60) < 45, 1.0, 0.0), 2)
-    tuning, distance = Tuning(1.0, 0.1), metric_distance(BALL_PLANE)
+    tuning, distance = Tuning(1.0, 0.1), MetricDistance(BALL_PLANE)
     many = landmarks.ManyRows(given, rows.take(held), given, None, lambda y: y[:, None])
     found, scores = landmarks.fit_landmarks(distance, X[rest], rest, many, [tuning])
     gram = np.exp(-found.gamma * BALL_PLANE.pairwise(X))
@@ -207,7 +207,7 @@ def test_all_rows_as_landmarks_are_the_exact_machine():
 def test_sums_do_not_depend_on_blocks(monkeypatch):
     X, y = ball_rows(100, 2), np.random.default_rng(0).normal(size=(100, 3))
     weights = np.random.default_rng(1).uniform(size=100)
-    kernel = landmarks.LandmarkKernel(metric_distance(BALL_PLANE), 1.0, X[:10])
+    kernel = landmarks.LandmarkKernel(MetricDistance(BALL_PLANE), 1.0, X[:10])
     whole = landmarks.row_sums(kernel, X, y, weights)
     monkeypatch.setattr(landmarks, "GRAM_ENTRIES", 70)
     halves = np.split(X, [37]), np.split(y, [37]), np.split(weights, [37])

@@ -6,11 +6,11 @@ import pytest
 from cayleyklein import CurvedMetric
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.parts import landmarks
-from cayleyklein.parts.kernel import KernelPart, Tuning, metric_distance
+from cayleyklein.parts.kernel import KernelPart, MetricDistance, Tuning
 from cayleyklein.parts.places import pool_rows
 
 PLANE = CurvedMetric.euclidean(2, curvature=-0.5)
-DISTANCE = metric_distance(PLANE)
+DISTANCE = MetricDistance(PLANE)
 TUNINGS = [Tuning(gamma, ridge) for gamma in (0.3, 3.0) for ridge in (1e-3, 0.3, 30.0)]
 
 

@@ -9,13 +9,13 @@ import pytest
 from cayleyklein import CurvedMetric
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.parts import landmarks, leaves
-from cayleyklein.parts.kernel import KernelPart, Tuning, fit_machine, metric_distance
+from cayleyklein.parts.kernel import KernelPart, MetricDistance, Tuning, fit_machine
 from cayleyklein.parts.landmarks import AskedPlaces
 from cayleyklein.parts.leaves import LeafTree, is_tree, split_into_leaves
 from cayleyklein.parts.places import pool_rows
 
 PLANE = CurvedMetric.euclidean(2, curvature=-0.5)
-DISTANCE = metric_distance(PLANE)
+DISTANCE = MetricDistance(PLANE)
 PART = KernelPart("plane", lambda rows: DISTANCE, (1.0,), (0.1,))
 
 

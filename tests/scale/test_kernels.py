@@ -9,14 +9,14 @@ from cayleyklein import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.parts import landmarks
-from cayleyklein.parts.kernel import metric_distance
+from cayleyklein.parts.kernel import MetricDistance
 
 X, Y = make_classification(1200, 6, n_informative=5, n_redundant=0, random_state=2)
 ROWS, LABELS = da.from_array(X[:900], chunks=(250, 6)), da.from_array(Y[:900], chunks=300)
 
 
 def test_sums_of_blocks_are_those_in_memory(client):
-    kernel = landmarks.LandmarkKernel(metric_distance(CurvedMetric.euclidean(6)), 0.5, X[:40])
+    kernel = landmarks.LandmarkKernel(MetricDistance(CurvedMetric.euclidean(6)), 0.5, X[:40])
     targets, model = np.where(Y[:900] > 0, 1.0, -1.0)[:, None], CurvedKernelClassifier()
     memory = GivenRows.read(model, X[:900], Y[:900], None)
     blocks = GivenRows.read(model, ROWS, LABELS, None)
