@@ -15,6 +15,7 @@ PANELS = HERE / "_build" / "panels"
 ORDER = (
     "truly_curved",
     "hyperbolic_disc",
+    "globe_cells",
     "learning_curves",
     "is_it_real",
     "explain",
