@@ -300,7 +300,9 @@ def few_are_many(monkeypatch):
 
 @pytest.mark.usefixtures("few_are_many")
 def test_landmarks_do_about_as_well(monkeypatch):
-    monkeypatch.setattr(landmarks, "TIE", -1e9)  # leaves, even where landmarks alone do as well
+    monkeypatch.setattr(
+        landmarks, "LEAVES_GAIN", -1e9
+    )  # leaves, even where landmarks alone do as well
     A, a = make_classification(1500, 8, n_informative=5, n_redundant=0, random_state=1)
     many = CurvedKernelClassifier(geometry="flat", random_state=0).fit(A[:600], a[:600])
     for name in ("metric", "columns"):

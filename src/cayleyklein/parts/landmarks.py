@@ -57,6 +57,7 @@ from cayleyklein.parts.places import TargetPlaces
 EXACT_ROWS = 4000  # up to which all rows are one leaf
 # Beyond, landmarks only: of 100,000 generated rows leaves with fewer landmarks were worse.
 LEAVES_UP_TO = 30_000
+LEAVES_GAIN = 2  # standard errors by which leaves must be better than landmarks alone
 LEAF_WORK = 1.6e10  # rows times the squared size of a leaf
 LEAST_LEAF, MOST_LEAF = 500, 1500  # rows of a leaf
 LANDMARK_WORK = 6.4e6  # rows times landmarks
@@ -287,8 +288,8 @@ def fit_part(
 
     Of each held-out row, without it, the scores (m, t) and the variance (m,) in units of σ². Rows
     on a cluster, which have no `asked` places, have landmarks only, and so have very many rows.
-    Between them and leaves with fewer landmarks the held-out rows choose: leaves must be better by
-    more than a tie.
+    Between them and leaves with fewer landmarks the held-out rows choose. Leaves must be clearly
+    better, as landmarks alone are judged by a fit without all of these rows.
     """
     n = 0 if asked is None else len(asked.all.X)
     by_leaves = None
@@ -302,7 +303,7 @@ def fit_part(
         shares = rows.held_out.weights / rows.held_out.weights.sum()
         before, after = (((said - truth) ** 2).sum(axis=1) for said in (scores, by_leaves[1]))
         gain, error = gain_of(before, after, shares)
-        if gain > TIE * error:
+        if gain > LEAVES_GAIN * error:
             return by_leaves
     return fitted, scores, fitted.variances(cast(Floats, rows.held_out.X))
 
