@@ -18,7 +18,7 @@ CONSTRUCT = (
     f"&points=-0.6,-0.5,0;0.55,-0.45,0;-0.35,0.3,0;0.15,0.35,0&objects={OBJECTS}"
 )
 TILING = "/?shown=&second=poincare&points=&tiling=7,3,5,0.7&angle=0&major=1.1&minor=1.1"
-LEARN = "/learn?data=balance&geometry=auto"
+LEARN = "/learn?data=balance&geometry=auto&model=neighbors"
 
 
 def take(directory: Path = STATIC) -> None:

@@ -4,6 +4,7 @@
 
 const {frames, palette, markers, place, letters, charts} = JSON.parse(document.getElementById("data").textContent);
 const PIECES = 24; // of a straight piece in a view where it is bent
+const FAR = 25; // w of a lift beyond which a piece follows the conic
 const NEAREST = 1e-9; // of a point to the conic
 const canvas = document.getElementById("drawing"), slider = document.getElementById("K");
 const identity = () => [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
@@ -72,9 +73,10 @@ function trace(ink, path, bent, close) {
   let before = null, first = null;
   const step = (p) => { ink.lineTo(...toPixel(see(p, name, K))); };
   const along = (from, to) => { // in small steps at the ends, which charts stretch
+    const rim = K < 0 && from[2] > FAR && to[2] > FAR, pieces = bent && !rim ? PIECES : 1;
     const [p, q] = K > 0 ? [from, to] : [from, to].map((r) => r.map((v) => v / r[2]));
-    for (let i = 1; i <= (bent ? PIECES : 1); i += 1) {
-      const t = (1 - Math.cos(Math.PI * i / (bent ? PIECES : 1))) / 2, m = p.map((v, j) => v + t * (q[j] - v)), size = Math.sqrt(Math.max(inner(m, m, K), 1e-12));
+    for (let i = 1; i <= pieces; i += 1) {
+      const t = (1 - Math.cos(Math.PI * i / pieces)) / 2, m = p.map((v, j) => v + t * (q[j] - v)), size = Math.sqrt(Math.max(inner(m, m, K), 1e-12));
       step(m.map((v) => v / size));
     }
   };
