@@ -185,6 +185,7 @@ def test_few_rows_are_screened_first():
     assert len(every.z) == 301
     assert len(few.z) == len(few.some) == 300
     np.testing.assert_allclose(few.z.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(few.Y.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(few.z - few.z[0], z[few.some] - z[few.some[0]])
     all_of_them, same = verdicts.samples(z[1:], z[1:, :1], False, np.random.RandomState(0))
     assert all_of_them is same
