@@ -72,6 +72,9 @@ def test_held_out_rows_choose_the_tuning_with_the_least_error(noise, monkeypatch
     known = ask @ np.linalg.solve(inner, ask.T) - ask @ np.linalg.solve(joint, ask.T)
     np.testing.assert_allclose(found.variances(Q), 1 + best.ridge - np.diag(known), atol=1e-5)
     np.testing.assert_allclose(found.targets[:, 0] + mean, found.scores(Z)[:, 0], atol=1e-9)
+    numbers, effects = found.row_effects(Q[0])
+    assert sorted(numbers) == list(range(20))
+    np.testing.assert_allclose(effects.sum(axis=0) + mean, found.scores(Q[:1])[0], atol=1e-5)
 
 
 def test_more_landmarks_must_earn_it():

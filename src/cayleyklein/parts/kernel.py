@@ -191,12 +191,18 @@ class KernelMachine(FittedPart):
         """Return rows (p,), and by how much the target of each moves f at a row x.
 
         Of many rows those in the leaves of x, which move it most; what a row moves through the
-        landmarks of a view in which it is in another leaf is left out.
+        landmarks of a view in which it is in another leaf is left out. Where there are landmarks
+        alone, by how much f at each of them moves f at x.
         """
         rows: list[Ints] = []
         moved: list[Floats] = []
         for _, at, leaf, near in self._sorted(x[None]):
             system = self._system(at, leaf)
+            if not len(system.rows):  # f is interpolated between its values at the landmarks
+                half = halved(self._landmark_root, near.T)
+                rows.append(self.landmarks)
+                moved.append(halved(self._landmark_root, half, transposed=True)[:, 0])
+                continue
             left, pulled = self._leaf_part(system, x[None], near)
             known = halved(system.root, left, transposed=True)
             rest = halved(self.views[at].root, halved(self.views[at].root, pulled), transposed=True)

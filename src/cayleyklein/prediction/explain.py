@@ -119,7 +119,8 @@ class KernelExplanation:
         What effects are added up to: "log odds of …", or the target.
     rows : ndarray of shape (p,)
         Numbers of the fitted rows, those with the largest effects first. Of equal rows the first
-        one stands for all. Where the rows are many, those in the leaves of the explained row.
+        one stands for all. Where the rows are many, those in the leaves of the explained row, or
+        the landmarks.
     effects : ndarray of shape (p,)
         What each of these rows adds, through the kernel machines: positive for, negative against.
     labels : ndarray of shape (p,)
