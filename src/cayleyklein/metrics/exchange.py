@@ -34,6 +34,7 @@ def metric_to_json(metric: Metric) -> str:
     Parameters
     ----------
     metric : CurvedMetric, FormMetric, MixedMetric, ProductMetric or SphereMetric
+        Metric to write.
 
     Examples
     --------
@@ -84,6 +85,7 @@ def metric_from_json(text: str) -> Metric:
     Parameters
     ----------
     text : str
+        JSON of a metric.
 
     Examples
     --------
