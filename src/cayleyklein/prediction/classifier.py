@@ -105,9 +105,7 @@ class LabelPredictor(Predicting, ClassifierMixin):
         """
         model = cast(Any, self)
         if self.encoder_ is not None or not isinstance(self._given.X, np.ndarray):
-            raise InvalidInputError(
-                "counterfactual takes models of numbers in memory without gaps."
-            )
+            raise InvalidInputError("counterfactual needs fitted numbers in memory, without gaps.")
         row = self._numbers_of(np.reshape(np.asarray(x, dtype=float), (1, -1)))[0]
         names, _ = entrance.by_column(self, row)
         kept = self._given.weights > 0
@@ -125,7 +123,7 @@ class LabelPredictor(Predicting, ClassifierMixin):
         def codes(changed: Floats) -> Ints:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", StrangeRowsWarning)
-                return np.searchsorted(self.classes_, model.predict(changed))
+                return np.asarray(np.searchsorted(self.classes_, model.predict(changed)))
 
         own = codes(row[None])[0]
         wanted = np.arange(len(self.classes_)) != own
@@ -149,9 +147,12 @@ class LabelPredictor(Predicting, ClassifierMixin):
             and model.n_neighbors_ == 1
             and getattr(model, "weights", "local") in ("uniform", "linear", "distance")
         )
+        change: Floats | None = None
         if exact:
             change = exact_change(row, rows[mine], rows[~mine], model.metric_, unit, free, limits)
-            for beyond in (1e-9, 1e-6, 1e-4) if change is not None else ():
+            for beyond in (1e-9, 1e-6, 1e-4):
+                if change is None:
+                    break
                 changed = project((row + (1 + beyond) * change)[None])
                 if is_wanted(changed)[0]:
                     return self._told_change(row, changed[0], unit, True)

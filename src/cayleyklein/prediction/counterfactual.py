@@ -20,7 +20,6 @@ from cayleyklein.geometry.bisectors import bisector
 from cayleyklein.metrics import CurvedMetric
 
 STARTS = 8  # rows of the class from which a descent begins
-INSIDE = 1e-6  # share of the change by which it goes beyond the boundary, so that the class changes
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,16 @@ class Counterfactual:
         The class of the changed row, as predicted.
     is_exact : bool
         Whether no smaller change exists; otherwise a descent found none.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedKernelClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CurvedKernelClassifier("columns", random_state=0).fit(X, y)
+    >>> found = model.counterfactual(X[60], to=2, fixed=[0, 1])
+    >>> int(found.prediction), found.change[:2], found.is_exact
+    (2, array([0., 0.]), False)
     """
 
     row: Floats
@@ -164,9 +173,9 @@ def descended_change(
                 if len(wanted):
                     change = candidates[wanted[np.argmin(lengths[wanted])]]
                     change = shortened(x, change, is_wanted, allowed)
-        size = np.linalg.norm(change / unit)
-        if size < most:
-            best, most = change, size
+        length = float(np.linalg.norm(change / unit))
+        if length < most:
+            best, most = change, length
     return best
 
 
