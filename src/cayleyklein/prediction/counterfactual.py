@@ -19,7 +19,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.bisectors import bisector
 from cayleyklein.metrics import CurvedMetric
 
-STARTS = 8  # rows of the class from which a descent begins
+DESCENTS = 8  # rows of the class from which a descent begins
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def column_numbers(columns: Iterable[Any], names: AnyArray, what: str) -> list[i
 
 def nearest_starts(x: Floats, rows: Floats, unit: Floats) -> Ints:
     """Return the rows to begin with, the nearest first."""
-    return np.argsort(np.linalg.norm((rows - x) / unit, axis=1), kind="stable")[:STARTS]
+    return np.argsort(np.linalg.norm((rows - x) / unit, axis=1), kind="stable")[:DESCENTS]
 
 
 def reaches(codes: Callable[[Floats], Ints], wanted: Bools, rows: Floats) -> Bools:
