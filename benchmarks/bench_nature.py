@@ -151,7 +151,7 @@ def means():
         return RiemannianKMeans(PoincareBall(2), n_clusters=3, init="kmeans++").fit(X)
 
     theirs, u = timed(run)
-    centers = metric.from_chart(np.asarray(theirs.centroids_), "poincare")
+    centers = metric.from_chart(np.asarray(theirs.cluster_centers_), "poincare")
     other = np.square(metric.pairwise(rows, centers).min(axis=1)).sum()
     note = f", Σd² {ours.inertia_:.5g} and {other:.5g}"
     versus("k-means, 210 rows, 3 clusters (4 starts and 1)", t, u, "geomstats", note)
