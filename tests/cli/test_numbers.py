@@ -179,7 +179,7 @@ def test_kernel_machines_in_every_command(houses, command, tmp_path, task):
     said = command("predict", "k.ckm", given, "--explain", "-o", "why.parquet")
     assert said.code == 0, said.err
     lines = pd.read_parquet(tmp_path / "why.parquet")
-    assert list(lines) == ["row", "prediction", "because", "name", "value", "effect"]
+    assert list(lines) == ["row", "prediction", "because", "name", "value", "effect", "strangeness"]
     first = lines[lines["row"] == 1]
     assert set(first["because"]) == {"column", "row"}
     cells = first[first["because"] == "column"].set_index("name")["value"]
