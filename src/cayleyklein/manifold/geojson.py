@@ -80,14 +80,14 @@ def read_geojson(source: str | Path | Mapping[str, Any]) -> GlobePoints:
             raise InvalidInputError(f"{path} is not JSON: {error}.") from error
     if not isinstance(source, Mapping):
         raise InvalidInputError("GeoJSON must be an object with a type; got a list or a value.")
-    features = [source]
+    features: list[Any] = [source]
     if source.get("type") == "FeatureCollection":
         features = source.get("features") or []
     places: list[list[float]] = []
     properties: list[dict[str, Any]] = []
     for number, feature in enumerate(features):
         said = {}
-        geometry = feature
+        geometry: Any = feature
         if isinstance(feature, Mapping) and feature.get("type") == "Feature":
             said = dict(feature.get("properties") or {})
             geometry = feature.get("geometry")
