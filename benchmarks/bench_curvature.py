@@ -13,6 +13,7 @@ that with an interval without 0.
 
     python benchmarks/bench_curvature.py                         # about two hours
     python benchmarks/bench_curvature.py verdicts --rows 300 --draws 2
+    python benchmarks/bench_curvature.py later --rows 1000 --draws 1 --dimensions 2 4
     python benchmarks/bench_curvature.py numbers --rows 100 --draws 30
     python benchmarks/bench_curvature.py real --sets bundled --tables FOLDER
 """
@@ -99,14 +100,17 @@ def count(truths, rows, dimensions, seeds, sign=0):
 FIRST = 2000  # seed; smaller ones chose the thresholds
 
 
-def level(rows, draws):
+def level(rows, draws, dimensions, first=FIRST):
     """Count verdicts on flat truths."""
-    for title, truths in (
-        ("flat truths", _truths.FLAT + _truths.TURNED),
-        ("chosen later", _truths.FRESH_FLAT),
-    ):
-        print(f"\n{title}")
-        summary(count(truths, rows, (2, 4, 8), lambda n: range(FIRST, FIRST + draws)))
+    print("\nflat truths")
+    truths = _truths.FLAT + _truths.TURNED
+    summary(count(truths, rows, dimensions, lambda n: range(first, first + draws)))
+
+
+def later(rows, draws, dimensions, first=FIRST):
+    """Count verdicts on flat truths that were chosen after the rule."""
+    print("\nchosen later")
+    summary(count(_truths.FRESH_FLAT, rows, dimensions, lambda n: range(first, first + draws)))
 
 
 def found(rows, draws):
@@ -474,6 +478,10 @@ def main():
     parser.add_argument("parts", nargs="*", default=known)
     parser.add_argument("--rows", nargs="+", type=int, default=[100, 300])
     parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument(
+        "--dimensions", nargs="+", type=int, default=[2, 4, 8], help="columns of flat truths"
+    )
+    parser.add_argument("--first", type=int, default=FIRST, help="first seed of flat truths")
     parser.add_argument("--most", type=int, default=300, help="rows of a real table")
     parser.add_argument("--sets", nargs="*", default=["bundled", "keel"])
     parser.add_argument("--tables", type=Path, help="a folder of further tables")
@@ -481,7 +489,9 @@ def main():
     warnings.simplefilter("ignore")
     for part in given.parts:
         if part in ("level", "verdicts"):
-            level(given.rows, given.draws)
+            level(given.rows, given.draws, given.dimensions, given.first)
+        if part in ("later", "level", "verdicts"):
+            later(given.rows, given.draws, given.dimensions, given.first)
         if part in ("found", "verdicts"):
             found(given.rows, given.draws)
         elif part == "rows":
