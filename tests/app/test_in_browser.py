@@ -251,7 +251,7 @@ def test_zoom_pan_and_fit(plane):
     settle(plane)
     near = window(plane)
     assert near[2] - near[0] < 0.95 * (whole[2] - whole[0])
-    x, y = pixel(plane, -1.0, 1.0)
+    x, y = pixel(plane, -1.0, 0.6)
     drag(plane, (x, y), (x + 60, y + 30))
     panned = window(plane)
     assert panned[0] < near[0]
@@ -465,6 +465,7 @@ def test_names_help_and_a_phone(context, address, path):
         page.click("#tools-open")
         page.click("[data-tool=circle]")
         assert page.is_hidden("#tools")
+        settle(page)
         assert page.inner_text("#tool-name") == "Circle"
         page.click("#more")
         page.select_option("#sheets", "circles")

@@ -52,7 +52,7 @@ class SphereVoronoi:
     array([0, 2])
     >>> (diagram.areas() / (4 * np.pi)).round(2)  # shares of the globe
     array([0.22, 0.21, 0.19, 0.23, 0.15])
-    >>> diagram.outlines()[0].shape[1], diagram.to_geojson()["features"][1]["geometry"]["type"]
+    >>> diagram.outlines()[0].shape[1], diagram.to_geojson()["features"][4]["geometry"]["type"]
     (3, 'MultiPolygon')
     """
 

@@ -100,7 +100,7 @@ class LabelPredictor(Predicting, ClassifierMixin):
         >>> model = CurvedKNeighborsClassifier(1, metric=metric, weights="uniform")
         >>> model = model.fit([[0.0, 0.0], [2.0, 0.0], [0.0, 6.0]], ["a", "b", "b"])
         >>> found = model.counterfactual([0.5, 0.0])
-        >>> found.row.round(3), found.prediction, found.is_exact
+        >>> found.row.round(3), str(found.prediction), found.is_exact
         (array([1., 0.]), 'b', True)
         """
         model = cast(Any, self)
