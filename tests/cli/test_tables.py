@@ -249,7 +249,7 @@ def test_predict_explains_the_votes(command, wine_files):
     assert written.json == {"output": "out.parquet", "rows": 89}
     both = command("predict", model, table, "--explain", "--proba")
     assert both.code == 1
-    assert "Give --proba, --interval or --explain, not two of them" in both.err
+    assert "Give --explain without --proba, --interval and --set" in both.err
 
 
 def test_parts_are_chosen(command, wine_files):

@@ -1,4 +1,4 @@
-"""``cayleyklein predict``, ``neighbors`` and ``evaluate``: a model on the rows of a table."""
+"""``cayleyklein predict``, ``counterfactual``, ``neighbors`` and ``evaluate``: a model on a table."""
 
 import itertools
 import sys
@@ -13,12 +13,16 @@ from typer import Option
 
 from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, columns_of_text, counted, with_console
-from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, UnreadableCellsWarning
+
+
+CHANGE_COLUMNS = ["row", "prediction", "becomes", "size", "exact", "column", "before", "after"]
 
 
 @with_console(
     "predict flowers.ckm new.csv",
     "predict flowers.ckm new.parquet --proba -o answers.csv",
+    "predict flowers.ckm new.csv --set 0.95",
     "predict flowers.ckm new.csv --explain",
     reads=True,
 )
@@ -35,6 +39,14 @@ def predict(
             help="Add the ends of 95 % intervals of numbers, where the model has them.",
         ),
     ] = False,
+    level: Annotated[
+        float | None,
+        Option(
+            "--set",
+            metavar="LEVEL",
+            help="Add the set of classes that holds the class with this probability, as 0.95.",
+        ),
+    ] = None,
     explain: Annotated[
         bool,
         Option(
@@ -54,8 +66,12 @@ def predict(
     Columns are found by their names, in any order; other columns are ignored, with a note. The
     table is read in pieces, and may be of any size.
     """
-    if explain and (proba or interval):
-        raise InvalidInputError("Give --proba, --interval or --explain, not two of them.")
+    from cayleyklein.prediction import conformal
+
+    if explain and (proba or interval or level is not None):
+        raise InvalidInputError("Give --explain without --proba, --interval and --set.")
+    if level is not None:
+        conformal.as_level(level)
 
     def answers(fitted: Any, piece: Any) -> Any:
         fitted.encoder_.errors = errors
@@ -64,7 +80,10 @@ def predict(
         if proba and fitted.task == "number":
             raise InvalidInputError("--proba is for classes, and this model predicts numbers.")
         if interval and fitted.task == "class":
-            raise InvalidInputError("--interval is for numbers; --proba adds shares of classes.")
+            said = "--proba adds shares of classes, --set sets of them."
+            raise InvalidInputError(f"--interval is for numbers; {said}")
+        if level is not None and fitted.task == "number":
+            raise InvalidInputError("--set is for classes; --interval adds ends of intervals.")
         columns: dict[str, Any] = {"row": piece.index + 1}
         if fitted.task == "number":
             columns["prediction"] = fitted.predict(piece)
@@ -73,12 +92,120 @@ def predict(
             return columns
         shares = fitted.predict_proba(piece)
         columns["prediction"] = fitted.classes_[shares.argmax(axis=1)]
+        if level is not None:
+            sets = [fitted.classes_[held].tolist() for held in fitted.predict_set(piece, level)]
+            as_lists = console.json and output is None
+            columns["set"] = sets if as_lists else [" | ".join(map(str, one)) for one in sets]
         if proba:
             for name, share in zip(fitted.classes_, shares.T, strict=True):
                 columns[f"share_{name}"] = share
         return columns
 
     write_answers(console, answers, "reasons" if explain else "predictions", model, table, output)
+
+
+@with_console(
+    "counterfactual loans.ckm refused.csv --to granted --fixed age",
+    "counterfactual loans.ckm refused.csv --bound income=0:90000 -o changes.csv",
+    reads=True,
+)
+def counterfactual(
+    console: Console,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
+    to: Annotated[
+        str | None, Option(metavar="CLASS", help="The class to reach.", show_default="any other")
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        Option(metavar="COLUMN", help="A column that may not change; may be repeated."),
+    ] = None,
+    bound: Annotated[
+        list[str] | None,
+        Option(
+            metavar="COLUMN=LOW:HIGH", help="The range of a column, where it ends; may be repeated."
+        ),
+    ] = None,
+    integer: Annotated[
+        list[str] | None,
+        Option(metavar="COLUMN", help="A column of whole numbers; may be repeated."),
+    ] = None,
+    output: _console.RowsOption = None,
+) -> None:
+    """Say what would have to change for each row of a table to have another class.
+
+    The smallest change is sought, in standard deviations of the columns, which must be numbers
+    without gaps. A line for each column that changes: the number of the row, what it is predicted
+    and what it becomes, the size of the whole change, whether it is exact (no smaller one exists)
+    or the best that was found, and the column with its value before and after. Rows that have the
+    class already, rows with missing cells and rows without an allowed change are left out.
+    """
+    import numpy as np
+    import pandas as pd
+
+    bounds = dict(map(read_bound, bound or ()))
+    left_out = Counter[str]()
+
+    def answers(fitted: Any, piece: Any) -> Any:
+        if fitted.task == "number":
+            raise InvalidInputError("counterfactual is for classes; this model predicts numbers.")
+        names = {str(name): name for name in fitted.classes_}
+        if to is not None and to not in names:
+            raise InvalidInputError(f"--to {to} is no class of the model: {', '.join(names)}.")
+        wanted = None if to is None else names[to]
+        columns = [column.name for column in fitted.encoder_.used_columns]
+        predictions = fitted.predict(piece)
+        has_gaps = fitted.encoder_.is_missing(piece).any(axis=1)
+        lines = []
+        for at, (number, prediction) in enumerate(zip(piece.index + 1, predictions, strict=True)):
+            if to is not None and prediction == wanted:
+                left_out[f"of class {to} already"] += 1
+                continue
+            if has_gaps[at]:
+                left_out["with missing cells"] += 1
+                continue
+            try:
+                found = fitted.counterfactual(
+                    piece[at : at + 1],
+                    wanted,
+                    fixed=fixed or (),
+                    bounds=bounds,
+                    integers=integer or (),
+                )
+            except NotRepresentableError:
+                left_out["for which no allowed change was found"] += 1
+                continue
+            for j in np.flatnonzero(found.change):
+                lines.append(
+                    {
+                        "row": number,
+                        "prediction": prediction,
+                        "becomes": found.prediction,
+                        "size": found.size,
+                        "exact": found.is_exact,
+                        "column": columns[j],
+                        "before": found.row[j] - found.change[j],
+                        "after": found.row[j],
+                    }
+                )
+        return pd.DataFrame(lines, columns=CHANGE_COLUMNS)
+
+    write_answers(console, answers, "changes", model, table, output)
+    for why, n in left_out.items():
+        console.left_out(n, why)
+
+
+def read_bound(text: str) -> tuple[str, tuple[float, float]]:
+    """Read "income=0:90000"; an end that is left out is no end."""
+    name, _, ends = text.rpartition("=")
+    low, colon, high = ends.partition(":")
+    try:
+        found = (float(low or "-inf"), float(high or "inf"))
+    except ValueError:
+        colon = ""
+    if not (name and colon):
+        raise InvalidInputError(f"--bound {text} should be COLUMN=LOW:HIGH, such as income=0:90000.")
+    return name, found
 
 
 def reasons_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:

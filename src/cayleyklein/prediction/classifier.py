@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -14,7 +15,8 @@ from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import encode_classes, is_dask, restore_on_error
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein.columns import entrance
-from cayleyklein.exceptions import InvalidInputError, StrangeRowsWarning
+from cayleyklein.columns.encoder import TableEncoder
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, StrangeRowsWarning
 from cayleyklein.learning import lmnn
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
@@ -82,7 +84,7 @@ class LabelPredictor(Predicting, ClassifierMixin):
 
         Parameters
         ----------
-        x : array-like of shape (d,)
+        x : array-like of shape (d,), or table of one row
             Row of numbers.
         to : object, optional
             The class to reach; any other one by default.
@@ -104,6 +106,20 @@ class LabelPredictor(Predicting, ClassifierMixin):
         (array([1., 0.]), 'b', True)
         """
         model = cast(Any, self)
+        if isinstance(self.encoder_, TableEncoder):
+            numbers, row = self._of_numbers(x)
+            names = [column.name for column in self.encoder_.used_columns]
+            limited = {
+                column_numbers([column], names, "bounds")[0]: ends
+                for column, ends in (bounds or {}).items()
+            }
+            return numbers.counterfactual(
+                row,
+                to,
+                fixed=column_numbers(fixed, names, "fixed"),
+                bounds=limited,
+                integers=column_numbers(integers, names, "integers"),
+            )
         if self.encoder_ is not None or not isinstance(self._given.X, np.ndarray):
             raise InvalidInputError("counterfactual needs fitted numbers in memory, without gaps.")
         row = self._numbers_of(np.reshape(np.asarray(x, dtype=float), (1, -1)))[0]
@@ -159,8 +175,32 @@ class LabelPredictor(Predicting, ClassifierMixin):
         rng = np.random.default_rng(0)
         change = descended_change(row, starts, is_wanted, unit, free, project, rng)
         if change is None:
-            raise InvalidInputError("No allowed change was found that reaches the class.")
+            raise NotRepresentableError("No allowed change was found that reaches the class.")
         return self._told_change(row, row + change, unit, False)
+
+    def _of_numbers(self, x: Any) -> tuple[Self, Floats]:
+        """Return this estimator for encoded rows, and a row encoded, if that changes no number."""
+        encoder = cast(TableEncoder, self.encoder_)
+        coded = [column.name for column in encoder.used_columns if not column.is_plain]
+        if coded:
+            listed = ", ".join(map(repr, coded[:10]))
+            raise InvalidInputError(
+                f"counterfactual needs columns of numbers without gaps; not so: {listed}."
+            )
+        table = x
+        if np.ndim(x) == 1:
+            table = x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
+        if len(table) != 1:
+            raise InvalidInputError(f"x has {len(table)} rows; expected one.")
+        table = entrance.query_table(self, table)
+        if encoder.is_missing(table).any():
+            raise InvalidInputError("counterfactual needs a row without missing cells.")
+        row = entrance.query_rows(self, table)[0]
+        numbers = copy(self)
+        numbers.encoder_ = None
+        numbers.n_features_in_ = len(row)
+        numbers.__dict__.pop("feature_names_in_", None)
+        return numbers, row
 
     def _told_change(
         self, row: Floats, changed: Floats, unit: Floats, is_exact: bool

@@ -1,6 +1,6 @@
 """A classifier and a regressor for messy tables, with a curved metric that they learn."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
 
@@ -19,6 +19,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import distinct_rows
 from cayleyklein.metrics.combined import terms_of
 from cayleyklein.prediction import (
+    Counterfactual,
     CurvedKernelClassifier,
     CurvedKernelRegressor,
     CurvedKNeighborsClassifier,
@@ -343,6 +344,8 @@ default="auto"
     (13, 1.0)
     >>> model.predict_set(rest).shape, model.strangeness(rest).shape, len(model.suspicious()) < 5
     ((89, 3), (89,), True)
+    >>> model.counterfactual(rest[:1], to=1, fixed=["alcohol"]).change[0]
+    np.float64(0.0)
     """
 
     task = "class"
@@ -364,6 +367,37 @@ default="auto"
         :meth:`cayleyklein.CurvedKernelClassifier.predict_set`.
         """
         return cast(Bools, self._fitted(X).predict_set(X, level))
+
+    def counterfactual(
+        self,
+        x: Any,
+        to: Any = None,
+        *,
+        fixed: Sequence[str] = (),
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        integers: Sequence[str] = (),
+    ) -> Counterfactual:
+        """Return the smallest change of a row that changes its class, in standard deviations.
+
+        The columns that the model uses must be numbers without gaps; see
+        :meth:`cayleyklein.CurvedKernelClassifier.counterfactual`.
+
+        Parameters
+        ----------
+        x : table of one row
+            Row to change.
+        to : object, optional
+            The class to reach; any other one by default.
+        fixed : sequence of str, default=()
+            Columns that may not change.
+        bounds : mapping of str to (low, high), optional
+            Ranges of columns.
+        integers : sequence of str, default=()
+            Columns that must be whole numbers.
+        """
+        estimator = self._fitted(x)
+        found = estimator.counterfactual(x, to, fixed=fixed, bounds=bounds, integers=integers)
+        return cast(Counterfactual, found)
 
 
 class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
