@@ -175,19 +175,18 @@ def counterfactual(
             except NotRepresentableError:
                 left_out["for which no allowed change was found"] += 1
                 continue
-            for j in np.flatnonzero(found.change):
-                lines.append(
-                    {
-                        "row": number,
-                        "prediction": prediction,
-                        "becomes": found.prediction,
-                        "size": found.size,
-                        "exact": found.is_exact,
-                        "column": columns[j],
-                        "before": found.row[j] - found.change[j],
-                        "after": found.row[j],
-                    }
-                )
+            about = {
+                "row": number,
+                "prediction": prediction,
+                "becomes": found.prediction,
+                "size": found.size,
+                "exact": found.is_exact,
+            }
+            before = found.row - found.change
+            lines.extend(
+                about | {"column": columns[j], "before": before[j], "after": found.row[j]}
+                for j in np.flatnonzero(found.change)
+            )
         return pd.DataFrame(lines, columns=CHANGE_COLUMNS)
 
     write_answers(console, answers, "changes", model, table, output)
@@ -204,7 +203,8 @@ def read_bound(text: str) -> tuple[str, tuple[float, float]]:
     except ValueError:
         colon = ""
     if not (name and colon):
-        raise InvalidInputError(f"--bound {text} should be COLUMN=LOW:HIGH, such as income=0:90000.")
+        said = "should be COLUMN=LOW:HIGH, such as income=0:90000"
+        raise InvalidInputError(f"--bound {text} {said}.")
     return name, found
 
 
