@@ -15,7 +15,6 @@ from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, columns_of_text, counted, with_console
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, UnreadableCellsWarning
 
-
 CHANGE_COLUMNS = ["row", "prediction", "becomes", "size", "exact", "column", "before", "after"]
 
 

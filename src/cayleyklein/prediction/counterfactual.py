@@ -196,9 +196,7 @@ def shortened(
     return np.asarray(allowed(high * change[None])[0])
 
 
-def column_numbers(
-    columns: Iterable[Any], names: AnyArray | Sequence[str], what: str
-) -> list[int]:
+def column_numbers(columns: Iterable[Any], names: AnyArray | Sequence[str], what: str) -> list[int]:
     """Return the numbers of columns that are given by number or by name."""
     known = {str(name): at for at, name in enumerate(names)}
     found = []
