@@ -1,4 +1,4 @@
-"""``cayleyklein predict``, ``counterfactual``, ``neighbors`` and ``evaluate``: a model on a table."""
+"""Commands that ask a model about a table: predict, counterfactual, neighbors and evaluate."""
 
 import itertools
 import sys
