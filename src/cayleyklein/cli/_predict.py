@@ -155,7 +155,7 @@ def counterfactual(
         columns = [column.name for column in fitted.encoder_.used_columns]
         predictions = fitted.predict(piece)
         has_gaps = fitted.encoder_.is_missing(piece).any(axis=1)
-        lines = []
+        lines: list[dict[str, Any]] = []
         for at, (number, prediction) in enumerate(zip(piece.index + 1, predictions, strict=True)):
             if to is not None and prediction == wanted:
                 left_out[f"of class {to} already"] += 1

@@ -108,7 +108,7 @@ class LabelPredictor(Predicting, ClassifierMixin):
         model = cast(Any, self)
         if isinstance(self.encoder_, TableEncoder):
             numbers, row = self._of_numbers(x)
-            names = [column.name for column in self.encoder_.used_columns]
+            names = np.array([column.name for column in self.encoder_.used_columns])
             limited = {
                 column_numbers([column], names, "bounds")[0]: ends
                 for column, ends in (bounds or {}).items()

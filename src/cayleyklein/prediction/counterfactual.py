@@ -7,7 +7,7 @@ quadratic program with linear constraints, and the nearest of these points is ex
 descent looks for it, from rows of the class.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,7 +196,7 @@ def shortened(
     return np.asarray(allowed(high * change[None])[0])
 
 
-def column_numbers(columns: Iterable[Any], names: AnyArray | Sequence[str], what: str) -> list[int]:
+def column_numbers(columns: Iterable[Any], names: AnyArray, what: str) -> list[int]:
     """Return the numbers of columns that are given by number or by name."""
     known = {str(name): at for at, name in enumerate(names)}
     found = []
