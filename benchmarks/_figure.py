@@ -35,7 +35,7 @@ def gains(output: str) -> dict[str, float]:
 
 def verdicts(output: str) -> dict[str, str]:
     """Return the verdict of `estimate_curvature` on each table, without the sign of K."""
-    tables = output.partition("\nreal tables")[2].partition("\n\n")[0]
+    tables = "".join(re.findall(r"^real tables, .*?\n\n", output, re.M | re.S))
     found = re.findall(r"^\| (\S+) \| \d+ \| \d+ \| \d+ \| ([^|]*?) \|", tables, re.M)
     signs = re.compile(", (elliptic|hyperbolic)$")
     return {name: signs.sub("", verdict) for name, verdict in found}

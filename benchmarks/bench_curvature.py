@@ -100,27 +100,34 @@ def count(truths, rows, dimensions, seeds, sign=0):
 FIRST = 2000  # seed; smaller ones chose the thresholds
 
 
-def level(rows, draws, dimensions, first=FIRST):
+def level(given):
     """Count verdicts on flat truths."""
     print("\nflat truths")
-    truths = _truths.FLAT + _truths.TURNED
-    summary(count(truths, rows, dimensions, lambda n: range(first, first + draws)))
+    summary(count_asked(_truths.FLAT + _truths.TURNED, given))
 
 
-def later(rows, draws, dimensions, first=FIRST):
+def later(given):
     """Count verdicts on flat truths that were chosen after the rule."""
     print("\nchosen later")
-    summary(count(_truths.FRESH_FLAT, rows, dimensions, lambda n: range(first, first + draws)))
+    summary(count_asked(_truths.FRESH_FLAT, given))
 
 
-def found(rows, draws):
+def found(given):
     """Count verdicts on curved truths."""
     for title, truths, sign in (
         ("elliptic truths", _truths.ELLIPTIC, 1),
         ("hyperbolic truths", _truths.HYPERBOLIC, -1),
     ):
         print(f"\n{title}")
-        count(truths, rows, (2, 4), lambda n: range(FIRST, FIRST + draws), sign)
+        count_asked(truths, given, sign)
+
+
+def count_asked(truths, given, sign=0):
+    """Count verdicts on those of the truths that the command asks for, curved ones up to d = 4."""
+    asked = [truth for truth in truths if truth.__name__ in (given.truths or [truth.__name__])]
+    dimensions = [d for d in given.dimensions if d < 8 or not sign]
+    seeds = range(given.first, given.first + given.draws)
+    return count(asked, given.rows, dimensions, lambda n: seeds, sign)
 
 
 def by_rows(draws):
@@ -478,10 +485,9 @@ def main():
     parser.add_argument("parts", nargs="*", default=known)
     parser.add_argument("--rows", nargs="+", type=int, default=[100, 300])
     parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument(
-        "--dimensions", nargs="+", type=int, default=[2, 4, 8], help="columns of flat truths"
-    )
-    parser.add_argument("--first", type=int, default=FIRST, help="first seed of flat truths")
+    parser.add_argument("--dimensions", nargs="+", type=int, default=[2, 4, 8])
+    parser.add_argument("--first", type=int, default=FIRST, help="the first seed of verdicts")
+    parser.add_argument("--truths", nargs="+", help="some of the truths of verdicts, by name")
     parser.add_argument("--most", type=int, default=300, help="rows of a real table")
     parser.add_argument("--sets", nargs="*", default=["bundled", "keel"])
     parser.add_argument("--tables", type=Path, help="a folder of further tables")
@@ -489,11 +495,11 @@ def main():
     warnings.simplefilter("ignore")
     for part in given.parts:
         if part in ("level", "verdicts"):
-            level(given.rows, given.draws, given.dimensions, given.first)
+            level(given)
         if part in ("later", "level", "verdicts"):
-            later(given.rows, given.draws, given.dimensions, given.first)
+            later(given)
         if part in ("found", "verdicts"):
-            found(given.rows, given.draws)
+            found(given)
         elif part == "rows":
             by_rows(given.draws)
         elif part == "robust":
