@@ -28,7 +28,10 @@ from cayleyklein.app._views import View
 from cayleyklein.datasets.loaders import SOURCES
 from cayleyklein.geometry import circles
 
-pytestmark = pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to_skip()))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to_skip())),
+]
 
 SCRIPT = "<img src=x onerror='hacked = 1'>"
 LONG = "a class with a very long name that goes on and on"
@@ -949,8 +952,16 @@ def ended(page):
 
 
 def start(page, button="fit"):
+    """Start a fit and wait until it runs, or has run: a quick one may be over at once."""
+    page.evaluate(
+        """() => {
+             window.began = false;
+             const watch = new MutationObserver(() => { window.began = true; });
+             watch.observe(document.body, {attributeFilter: ["data-running"]});
+           }"""
+    )
     page.click(f"[data-do={button}]")
-    page.wait_for_selector("body[data-running=yes]")
+    page.wait_for_function("() => window.began")
 
 
 def test_fit_and_its_results(learn, context, tmp_path):
@@ -1047,8 +1058,8 @@ def test_a_fit_is_cancelled_and_holds_up_nobody(learn, context, address):
     learn.select_option("#data", "vowel")
     learn.select_option("#geometry", "mixed")
     settle(learn)
+    other = open_page(context, address + PLAIN)  # before the fit, which may be quicker than that
     start(learn)
-    other = open_page(context, address + PLAIN)
     other.locator("#curvature").fill("0.5")
     settle(other)
     assert other.inner_text("#geometry") == "elliptic"
