@@ -126,11 +126,16 @@ def minority(rng: np.random.Generator) -> Split:
 
 
 def many(rng: np.random.Generator) -> Split:
-    """Draw 100,000 rows of 12 columns: a smooth function, a rule and a tenth of wrong labels."""
-    X = rng.normal(size=(MANY + TEST, 12))
+    """Draw 100,000 rows of 12 columns."""
+    return parted(*smooth_and_rule(rng, MANY + TEST, 12), MANY)
+
+
+def smooth_and_rule(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw rows by a smooth function and a rule of five columns, a tenth of the labels wrong."""
+    X = rng.normal(size=(n, d))
     score = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + (X[:, 3] > 0.5) - 0.5 * X[:, 4]
-    y = (score > 0) ^ (rng.uniform(size=len(X)) < 0.1)
-    return parted(X, y.astype(int), MANY)
+    y = (score > 0) ^ (rng.uniform(size=n) < 0.1)
+    return X, y.astype(int)
 
 
 def few(n: int) -> Callable[[np.random.Generator], Iterator[Split]]:

@@ -1,13 +1,15 @@
 """Where each kind of model is at home: accuracy, log loss and time over the number of rows.
 
-    python benchmarks/bench_sizes.py --tables FOLDER [--sizes 250 1000 4000 16000]
-        [--models kernel neighbours boosting forest lightgbm catboost] [--figure FILE] [--out FILE]
+    python benchmarks/bench_sizes.py [--tables FOLDER] [--sizes 250 1000 4000 16000]
+        [--shapes 500x20 1500x20 4000x16 100000x12] [--figure FILE] [--out FILE]
+        [--models kernel neighbours boosting forest lightgbm catboost]
 
-Tables are CSV files with a header and the class in the last column, those of at least 6,000 rows;
-and generated rows of 12 columns, four classes that overlap. Defaults everywhere. Of each table up
-to 4,000 rows are kept for the test, and each size trains on the first rows of one permutation.
-Prints accuracy, log loss, CPU seconds of the fit and of 1,000 predictions; draws log loss and
-accuracy over the sizes. LightGBM and CatBoost take part where they are installed.
+Generated rows of some shapes: two classes by a smooth function and a rule of five columns, a tenth
+of the labels wrong, as in `bench_hard.py`, 5,000 rows to test. Tables are CSV files with a header
+and the class in the last column, those of at least 6,000 rows. Of each table up to 4,000 rows are
+kept for the test, and each size trains on the first rows of one permutation. Defaults everywhere.
+Prints accuracy, log loss, CPU seconds of the fit and of 5,000 predictions; draws log loss and
+accuracy of the tables over the sizes. LightGBM and CatBoost take part where they are installed.
 """
 
 from __future__ import annotations
@@ -17,17 +19,20 @@ import importlib
 import json
 import time
 import warnings
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss
 
-from bench_kernels import draw
+from bench_hard import smooth_and_rule
 from cayleyklein import CurvedKernelClassifier, CurvedKNeighborsClassifier
 
 SIZES = (250, 1000, 4000, 16_000)
-TEST = 4000
+SHAPES = ("500x20", "1500x20", "4000x16", "100000x12")
+TEST, ASKED = 4000, 5000
 
 
 def peer(module: str, name: str, **given):
@@ -45,18 +50,32 @@ MODELS = {
 }
 
 
-def tables(folder: Path | None, n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the large tables of a folder, and generated rows."""
+Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def tables(folder: Path, sizes: list[int]) -> Iterator[tuple[str, Split]]:
+    """Yield the large tables of a folder at each size: rows and classes to learn and to test."""
     import pandas as pd
 
-    found = {}
-    for path in sorted(folder.glob("*.csv*")) if folder else ():
+    for path in sorted(folder.glob("*.csv*")):
         table = pd.read_csv(path)
-        if len(table) >= 6000:
-            rows = table.iloc[:, :-1].to_numpy(dtype=float)
-            found[path.name.split(".")[0]] = rows, table.iloc[:, -1].astype(str).to_numpy()
-    found["generated"] = draw(n + TEST, 12, 0)
-    return found
+        if len(table) < 6000:
+            continue
+        X, y = table.iloc[:, :-1].to_numpy(dtype=float), table.iloc[:, -1].astype(str).to_numpy()
+        order = np.random.default_rng(0).permutation(len(X))
+        for size in sizes:
+            n_test = TEST if size + TEST <= len(X) else 2000
+            test, train = order[:n_test], order[n_test : n_test + size]
+            if len(train) == size:
+                yield path.name.split(".")[0], (X[train], y[train], X[test], y[test])
+
+
+def generated(shapes: list[str]) -> Iterator[tuple[str, Split]]:
+    """Yield generated rows of some shapes, and others to test."""
+    for shape in shapes:
+        n, d = map(int, shape.split("x"))
+        X, y = smooth_and_rule(np.random.default_rng(0), n + ASKED, d)
+        yield "generated", (X[:n], y[:n], X[n:], y[n:])
 
 
 def measure(make, X, y, Q, truth) -> dict[str, float]:
@@ -66,7 +85,7 @@ def measure(make, X, y, Q, truth) -> dict[str, float]:
     fit = time.process_time() - start
     start = time.process_time()
     chance = model.predict_proba(Q)
-    predict = (time.process_time() - start) * 1000 / len(Q)
+    predict = (time.process_time() - start) * ASKED / len(Q)
     classes = model.classes_
     known = np.isin(truth, classes)
     chance = np.clip(chance, 1e-7, None)
@@ -86,6 +105,7 @@ def figure(results: list[dict], path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
+    results = [each for each in results if each["table"] != "generated"]
     names = list(dict.fromkeys(each["table"] for each in results))
     models = list(dict.fromkeys(each["model"] for each in results))
     shape = {"figsize": (3.1 * len(names), 5.6), "sharex": True, "squeeze": False}
@@ -117,39 +137,40 @@ def main() -> None:
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=Path)
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
+    parser.add_argument("--shapes", nargs="*", default=list(SHAPES))
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--out", type=Path, help="JSON of the results, which later runs add to")
     given = parser.parse_args()
     results = json.loads(given.out.read_text()) if given.out and given.out.exists() else []
-    done = {(each["table"], each["model"], each["rows"]) for each in results}
-    X, y = draw(300, 5, 1)
+    done = {(each["table"], each["model"], each["rows"], each["columns"]) for each in results}
+    X, y = smooth_and_rule(np.random.default_rng(1), 400, 5)
     for name in given.models:  # loads compiled code, and drops what is not installed
         try:
             MODELS[name]().fit(X, y).predict_proba(X)
         except ImportError:
             print(f"{name} is not installed")
             del MODELS[name]
-    print(f"{'':12}{'rows':>8}  {'':12}{'accuracy':>9}{'log loss':>9}{'fit':>8}{'1,000':>8}")
-    for size in given.sizes:
-        for name, (X, y) in tables(given.tables, max(given.sizes)).items():
-            order = np.random.default_rng(0).permutation(len(X))
-            test, train = order[:TEST], order[TEST : TEST + size]
-            if len(order) < TEST + size:
-                test, train = order[:2000], order[2000 : 2000 + size]
-            if len(train) < size:
+    print("accuracy, log loss, CPU seconds of the fit and of 5,000 predictions")
+    print(f"{'table':14}{'rows × columns':16}{'model':12}accuracy log loss     fit   5,000")
+    splits = chain(
+        tables(given.tables, given.sizes) if given.tables else (), generated(given.shapes)
+    )
+    for name, (X, y, Q, truth) in splits:
+        rows, columns = X.shape
+        for model in [each for each in given.models if each in MODELS]:
+            if (name, model, rows, columns) in done:
                 continue
-            for model in [each for each in given.models if each in MODELS]:
-                if (name, model, size) in done:
-                    continue
-                found = measure(MODELS[model], X[train], y[train], X[test], y[test])
-                results.append({"table": name, "model": model, "rows": size, **found})
-                numbers = "".join(f"{found[key]:9.4f}" for key in ("accuracy", "log loss"))
-                seconds = "".join(f"{found[key]:8.2f}" for key in ("fit", "predict"))
-                print(f"{name:12}{size:8,}  {model:12}{numbers}{seconds}", flush=True)
-                if given.out:
-                    given.out.write_text(json.dumps(results))
+            found = measure(MODELS[model], X, y, Q, truth)
+            case = {"table": name, "model": model, "rows": rows, "columns": columns}
+            results.append({**case, **found})
+            shape = f"{rows:,} × {columns}"
+            numbers = f"{found['accuracy']:8.4f} {found['log loss']:8.4f}"
+            seconds = f"{found['fit']:8.2f}{found['predict']:8.2f}"
+            print(f"{name:14}{shape:16}{model:12}{numbers}{seconds}", flush=True)
+            if given.out:
+                given.out.write_text(json.dumps(results))
     if given.figure:
         figure(results, given.figure)
 
