@@ -57,7 +57,10 @@ def tables(folder: Path, sizes: list[int]) -> Iterator[tuple[str, Split]]:
     """Yield the large tables of a folder at each size: rows and classes to learn and to test."""
     import pandas as pd
 
-    for path in sorted(folder.glob("*.csv*")):
+    paths = sorted(folder.glob("*.csv*"))
+    if not paths:
+        raise SystemExit(f"no tables in {folder}")
+    for path in paths:
         table = pd.read_csv(path)
         if len(table) < 6000:
             continue

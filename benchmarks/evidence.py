@@ -1,6 +1,6 @@
 """Run the measurements behind the documents' numbers, and check the documents against them.
 
-    python benchmarks/evidence.py             # run all but the paper, two hours: make evidence
+    python benchmarks/evidence.py             # run all but the paper and sizes, two hours: make evidence
     python benchmarks/evidence.py first wide  # run some of it; paper: its own protocol, hours
     python benchmarks/evidence.py --check     # only compare the documents with what was measured
 
@@ -73,8 +73,9 @@ RUNS = {
 }
 """Name of the output → arguments of Python; the quick ones first."""
 
-ASKED_FOR = ("paper",)
-"""Measurements that run only where they are named: the paper's protocol takes hours."""
+ASKED_FOR = ("paper", "sizes")
+"""Measurements that run only where they are named: the paper's protocol takes hours, and sizes need
+the UCI tables letter and magic in a folder `tables`."""
 
 ALL_CORES = ("first", "large", "dask", "explorer", "kernels")
 """Measurements with as many threads as a user would have; the others run in one."""
