@@ -1,6 +1,6 @@
 """Run the measurements behind the documents' numbers, and check the documents against them.
 
-    python benchmarks/evidence.py             # run all but the paper and sizes, two hours: make evidence
+    python benchmarks/evidence.py             # run nearly all, two hours: make evidence
     python benchmarks/evidence.py first wide  # run some of it; paper: its own protocol, hours
     python benchmarks/evidence.py --check     # only compare the documents with what was measured
 

@@ -324,7 +324,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         held-out rows.
     n_landmarks : int or "auto", default="auto"
         Number of rows that give a machine of many rows its global shape. "auto" takes none up to
-        4,000 distinct rows, for which machines are exact. Up to 30,000 rows held-out ones choose
+        6,000 distinct rows, for which machines are exact. Up to 30,000 rows held-out ones choose
         between 250 to 1,000 landmarks with an exact machine in each leaf of rows, and 500 to 2,000
         landmarks alone; of more rows, and on a cluster, there are landmarks alone.
     subsample : int, float, "auto" or None, default="auto"
