@@ -260,47 +260,64 @@ CHANGES = {
 }
 
 
-def robust(draws, n=200):
+def robust(draws, rows=200):
     """Print how much verdicts change with what should not matter, and verdicts on halves."""
     truths = [
-        _truths.plane,
-        _truths.smooth_function,
-        _truths.four_labels,
-        _truths.turned(_truths.decision_tree),
         _truths.cap_process,
+        _truths.four_labels,
         _truths.hyperbolic_process,
+        _truths.plane,
+        _truths.turned(_truths.decision_tree),
+        _truths.smooth_function,
     ]
-    print(f"\nwhat should not matter, {n} rows, d = 2 and 4: verdicts that differ, and nats")
-    print("| change | other verdict | largest change of nats | median |\n" + "|---" * 4 + "|")
-    found = {name: ([], []) for name in CHANGES}
+    print(f"\nwhat should not matter, {rows} rows, d = 2 and 4: verdicts that differ, and nats")
+    print(
+        "| truth | change | other verdict | largest change of nats | median |\n" + "|---" * 5 + "|"
+    )
+    total = {name: [] for name in CHANGES}
     for truth in truths:
-        for d in (2, 4):
-            for seed in range(FIRST, FIRST + draws):
-                rng = np.random.default_rng([seed, n, d])
-                X, y = truth(n, d, rng)
-                expected = judge_rows(X, y, "auto", n, np.random.RandomState(0))[2]
-                for name, change in CHANGES.items():
-                    rows, targets, folds = change(X, y, rng)
-                    got = judge_rows(rows, targets, "auto", n, np.random.RandomState(folds))[2]
-                    differ, nats = found[name]
-                    differ.append((got.word, got.geometry) != (expected.word, expected.geometry))
-                    nats.append(abs(got.rescaled.nats - expected.rescaled.nats))
-    for name, (differ, nats) in found.items():
-        count = f"{sum(differ)} of {len(differ)}"
-        print(f"| {name} | {count} | {max(nats):.2g} | {np.median(nats):.2g} |", flush=True)
-    agree = []
-    for truth in truths:
-        for d in (2, 4):
-            for seed in range(FIRST, FIRST + draws):
-                X, y = truth(2 * n, d, np.random.default_rng([seed, 2 * n, d]))
-                halves = [
-                    judge_rows(X[i::2], y[i::2], "auto", n, np.random.RandomState(0))[2].geometry
-                    for i in (0, 1)
-                ]
-                agree.append((truth.__name__, halves[0] == halves[1], halves))
-    for name in dict.fromkeys(name for name, *_ in agree):
-        own = [same for other, same, _ in agree if other == name]
-        print(f"halves of {2 * n} rows have one geometry: {name} {sum(own)} of {len(own)}")
+        asked = [(d, seed) for d in (2, 4) for seed in range(FIRST, FIRST + draws)]
+        pairs = [changed(truth, rows, d, seed) for d, seed in asked]
+        for name in CHANGES:
+            own = [pair[name] for pair in pairs]
+            total[name] += own
+            print(f"| {truth.__name__} | {name} | {differences(own)} |", flush=True)
+        same = [halves_agree(truth, rows, d, seed) for d, seed in asked]
+        print(
+            f"| {truth.__name__} | other half | {len(same) - sum(same)} of {len(same)} | | |",
+            flush=True,
+        )
+    for name, own in total.items():
+        print(f"| all | {name} | {differences(own)} |", flush=True)
+
+
+def changed(truth, n, d, seed):
+    """Return, for each change, whether the verdict is another one, and the change of nats."""
+    rng = np.random.default_rng([seed, n, d])
+    X, y = truth(n, d, rng)
+    expected = judge_rows(X, y, "auto", n, np.random.RandomState(0))[2]
+    found = {}
+    for name, change in CHANGES.items():
+        rows, targets, folds = change(X, y, rng)
+        got = judge_rows(rows, targets, "auto", n, np.random.RandomState(folds))[2]
+        is_other = (got.word, got.geometry) != (expected.word, expected.geometry)
+        found[name] = is_other, abs(got.rescaled.nats - expected.rescaled.nats)
+    return found
+
+
+def differences(found):
+    """Return how many verdicts are others, and the largest and the median change of nats."""
+    differ, nats = zip(*found, strict=True)
+    return f"{sum(differ)} of {len(differ)} | {max(nats):.2g} | {np.median(nats):.2g}"
+
+
+def halves_agree(truth, n, d, seed):
+    """Return whether two halves of twice as many rows have one geometry."""
+    X, y = truth(2 * n, d, np.random.default_rng([seed, 2 * n, d]))
+    first, second = (
+        judge_rows(X[i::2], y[i::2], "auto", n, np.random.RandomState(0))[2] for i in (0, 1)
+    )
+    return first.geometry == second.geometry
 
 
 def trees(draws):
