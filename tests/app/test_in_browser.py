@@ -1008,7 +1008,34 @@ def test_fit_and_its_results(learn, context, tmp_path):
     learn.fill("#rows", "14.2,1.7,2.4,15.6,127,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065")
     learn.click("#predict")
     settle(learn)
-    assert learn.locator("#predictions td").all_inner_texts()[-2] == "1"
+    assert learn.locator("#predictions td").all_inner_texts()[-4] == "1"
+
+
+def test_a_wrong_label_is_listed_and_shown(learn, tmp_path):
+    rows = [f"{i % 7 + 9 * (i % 2)},{i * i % 11},{'ab'[i % 2]}" for i in range(80)]
+    wrong = ["ba"[i % 2] if i % 20 < 2 else "ab"[i % 2] for i in range(80)]
+    lines = [f"{row[:-1]}{label}" for row, label in zip(rows, wrong, strict=True)]
+    (tmp_path / "wrong.csv").write_text("\n".join(["length,width,kind", *lines]))
+    learn.set_input_files("#csv", tmp_path / "wrong.csv")
+    settle(learn)
+    learn.select_option("#geometry", "flat")
+    settle(learn)
+    start(learn)
+    assert ended(learn) == "Done."
+    first = learn.locator("#suspicious-rows li").first
+    number = int(first.locator("button").inner_text().split()[1])
+    assert wrong[number - 1] != "ab"[(number - 1) % 2]
+    assert f"is given as {wrong[number - 1]}" in first.inner_text()
+    first.locator("button").click()
+    settle(learn)
+    cells = map(float, learn.locator("#why-said td").all_inner_texts())
+    assert list(cells) == list(map(float, lines[number - 1].split(",")[:2]))
+    assert "It is a training row" in learn.inner_text("#why-said")
+    learn.fill("#rows", "900,5")
+    learn.click("#predict")
+    settle(learn)
+    assert float(learn.locator("#predictions td").last.inner_text().rstrip("%")) > 98
+    assert "unlike any fitted row" in learn.inner_text("#predictions caption")
 
 
 def test_a_kernel_machine_of_numbers_is_fitted_and_saved(learn, tmp_path):

@@ -171,9 +171,22 @@ def test_a_fit_is_told_as_it_goes(session):
     typed = "14.2,1.7,2.4,15.6,127,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065\n"
     answer = do(session, {"do": "predict", "content": packed(typed)})
     (cells,) = answer["predictions"]["rows"]
+    assert answer["predictions"]["names"][-4:] == [
+        "class",
+        "sure",
+        "95% of the time",
+        "strangeness",
+    ]
+    assert cells[-4] == "1"
+    assert cells[-3].endswith("%")
     assert cells[-2] == "1"
-    assert cells[-1].endswith("%")
+    assert float(cells[-1].rstrip("%")) < 99
     assert answer["predictions"]["notes"] == []
+    far = ",".join(str(10 * float(cell)) for cell in typed.split(","))
+    answer = do(session, {"do": "predict", "content": packed(far)})
+    assert float(answer["predictions"]["rows"][0][-1].rstrip("%")) > 99
+    (note,) = answer["predictions"]["notes"]
+    assert note.startswith("1 of 1 rows is unlike any fitted row")
     answer = do(session, {"do": "predict", "content": packed(typed.replace("127", "oops"))})
     assert len(answer["predictions"]["rows"]) == 1
     (note,) = answer["predictions"]["notes"]
@@ -233,9 +246,21 @@ def test_a_row_is_explained_as_the_model_does(monkeypatch, model):
     known = fitted.explain(session.table.X[3])
     assert why["prediction"] == str(known.prediction)
     values = np.atleast_2d(known.columns).mean(axis=0)
+    train, test = train_and_test(session.table)
+    assert why["cells"][0] == str(session.table.problem.X.iloc[3, 0])
+    (said,) = do(session, {"do": "explain", "row": int(train[0])})["explanation"]["trust"]
+    assert "is a training row" in said
+    said = do(session, {"do": "explain", "row": int(test[0])})["explanation"]["trust"]
+    new = session.table.X[test[:1]]
+    held = fitted.classes_[fitted.predict_set(new, 0.95)[0]]
+    assert said[0] == f"With a probability of 95% it is {' or '.join(map(str, held))}."
+    assert f"the training rows: {fitted.strangeness(new)[0]:.1%} of them" in said[1]
+    found = fitted.suspicious()
+    listed = answer["results"]["suspicious"]
+    assert listed["said"].startswith(f"{len(found)} of 124 training rows")
+    assert [row for row, *_ in listed["rows"]] == train[found.rows].tolist()
     top = int(np.argmax(np.abs(values)))
     assert why["columns"][0] == [session.table.columns[top], pytest.approx(values[top])]
-    train, _ = train_and_test(session.table)
     row, effect, label = why["for"][0]
     assert session.table.labels[row] == label
     effects = known.effects if model == "kernel" else known.votes

@@ -1,10 +1,12 @@
-"""Why a row of a table is predicted as it is, for the learning page."""
+"""Why a row of a table is predicted as it is, and how far to trust that, for the learning page."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from cayleyklein.app import _fitting, _tables
+from cayleyklein.app import _fitting, _tables, _trust
+from cayleyklein.exceptions import StrangeRowsWarning
 from cayleyklein.prediction import KernelExplanation
 
 COLUMNS_TOLD = 8  # that are told
@@ -14,7 +16,16 @@ ROWS_TOLD = 5  # for a prediction, and against it
 def explain_row(model: Any, table: _tables.PreparedTable, row: int) -> dict[str, Any]:
     """Return what counts for and against a prediction: parts, columns, and rows of the table."""
     train = _fitting.train_and_test(table)[0]
-    why = model.explain(table.X[row])
+    with warnings.catch_warnings():  # a sentence says how strange the row is
+        warnings.simplefilter("ignore", StrangeRowsWarning)
+        why = model.explain(table.X[row])
+        held = _trust.likely_words(model, table.X[[row]], table.is_regression)[0]
+    trust = [
+        f"With a probability of {_trust.LEVEL:.0%} it is {held}.",
+        _trust.strangeness_words(float(why.strangeness)),
+    ]
+    if row in train:
+        trust = ["It is a training row: the model was told what it is."]
     by_column = np.atleast_2d(np.nan_to_num(why.columns)).mean(axis=0)  # of votes, of each voter
     largest = np.argsort(-np.abs(by_column), kind="stable")[:COLUMNS_TOLD]
     kernel = isinstance(why, KernelExplanation)
@@ -33,6 +44,7 @@ def explain_row(model: Any, table: _tables.PreparedTable, row: int) -> dict[str,
         "row": row,
         "prediction": f"{float(np.ravel(why.prediction)[0]):.4g}" if table.is_regression else same,
         "true": f"{table.labels[row]:.4g}" if table.is_regression else str(table.labels[row]),
+        "trust": trust,
         "unit": why.unit if kernel else "share of the votes",
         "parts": [[_fitting.PART_WORDS.get(name, name), float(v)] for name, v in parts],
         "columns": [[table.columns[i], float(by_column[i])] for i in largest],

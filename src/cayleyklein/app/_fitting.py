@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from cayleyklein import tables
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app import _state, _tables
+from cayleyklein.app import _state, _tables, _trust
 from cayleyklein.curvature import estimate_curvature
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.experiments import scores
@@ -292,6 +292,7 @@ class _Bench:
             "trials": [[_in_words(t), t.n_neighbors or "–", [*t.scores.items()]] for t in trials],
             "planes": planes,
             "curves": self._errors(model) if table.is_regression else self._curves(model),
+            "suspicious": None,
         }
         if table.is_regression:
             r2 = model.score(self.X_test, self.y_test)
@@ -300,6 +301,9 @@ class _Bench:
         else:
             good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         self.good[place] = good
+        if place == "curved":
+            found = _trust.suspicious_rows(model, self.train, table.is_regression)
+            results["suspicious"] = found
         texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
             one.callback = None  # it cannot leave this process

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _explaining, _fitting, _limits, _tables
+from cayleyklein.app import _explaining, _fitting, _limits, _tables, _trust
 from cayleyklein.app._session import run_commands
 from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
@@ -297,15 +297,21 @@ class LearnSession:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             X = encoder.transform(rows)
-        notes = [str(one.message) for one in caught]
+            predicted = model.predict(X)
+            shares = None if self.table.is_regression else model.predict_proba(X)
+            held = _trust.likely_words(model, X, self.table.is_regression)
+        notes = list(dict.fromkeys(str(one.message) for one in caught))
         names = [*map(str, rows.columns), self.table.target[:SHOWN]]
         lines = _cells(rows)
-        for line, value in zip(lines, model.predict(X), strict=True):
+        for line, value in zip(lines, predicted, strict=True):
             line.append(f"{value:.4g}" if self.table.is_regression else str(value))
-        if not self.table.is_regression:
+        if shares is not None:
             names.append("sure")
-            for line, sure in zip(lines, model.predict_proba(X).max(axis=1), strict=True):
+            for line, sure in zip(lines, shares.max(axis=1), strict=True):
                 line.append(f"{sure:.0%}")
+        names += [f"{_trust.LEVEL:.0%} of the time", "strangeness"]
+        for line, likely, strange in zip(lines, held, model.strangeness(X), strict=True):
+            line += [likely, f"{strange:.1%}"]
         self._predictions: Any = {"names": names, "rows": lines, "notes": notes}
 
     def do_explain(self, row: int) -> None:
@@ -314,7 +320,11 @@ class LearnSession:
             raise InvalidInputError("Press Fit first; then rows can be explained.")
         if not 0 <= row < len(self.table.X):
             raise InvalidInputError(f"There is no row {row + 1}.")
-        self._why = _explaining.explain_row(self._predictor[1], self.table, row)
+        cells = self.table.problem.X.iloc[[row]]
+        self._why = _explaining.explain_row(self._predictor[1], self.table, row) | {
+            "names": [str(name)[:SHOWN] for name in cells.columns],
+            "cells": _cells(cells)[0],
+        }
 
     def _take(self, state: LearnState, source: TableSource | None = None) -> None:
         self._not_while_fitting()
@@ -354,6 +364,7 @@ class LearnSession:
             "parts": (),
             "trials": (),
             "planes": (),
+            "suspicious": None,
         }
         self._predictor: Any = None
         self._predictions = None

@@ -285,10 +285,16 @@
     const rows = column("Rows for it", list(why.for));
     rows.append(element("h3", "Rows against it"), list(why.against));
     grid.append(rows);
-    place.replaceChildren(element("p", `Row ${why.row + 1} is predicted ${why.prediction}; it is ${why.true}. Effects are on ${why.unit}.`, {className: "figures"}), grid);
+    const cells = element("table"), scroll = element("div", "", {className: "scroll", tabIndex: 0});
+    cells.append(row(why.names.map((name) => cell("th", name, "col"))), row(why.cells.map((text) => cell("td", text))));
+    scroll.append(cells);
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", "Cells of the row");
+    place.replaceChildren(element("p", `Row ${why.row + 1} is predicted ${why.prediction}; it is ${why.true}. ${why.trust.join(" ")} Effects are on ${why.unit}.`, {className: "figures"}), scroll, grid);
   }
 
-  function showResults({confusion, weights, parts, trials, planes, curves: told}) {
+  function showResults({confusion, weights, parts, trials, planes, suspicious, curves: told}) {
+    showSuspicious(suspicious);
     showConfusion(confusion);
     one("#curves").hidden = !told.roc;
     one("#errors").hidden = !told.truth;
@@ -309,6 +315,21 @@
       row([cell("th", name, "row"), cell("td", k), ...scores.map(([, value]) => cell("td", value.toFixed(3)))])));
     one("#planes").replaceChildren(...(planes.length ? ["Open in the plane: "] : []), ...planes.flatMap(([name, query]) =>
       [element("a", name, {href: `/?${query}`, className: "open", target: "_blank", rel: "noopener"}), " "]));
+  }
+
+  function showSuspicious(found) {
+    const card = one("#suspicious"), wanted = JSON.stringify(found);
+    card.hidden = !found?.rows.length;
+    if (card.dataset.shown === wanted) return;
+    card.dataset.shown = wanted;
+    if (!found) return;
+    one("#suspicious-said").textContent = `${found.said}.`;
+    one("#suspicious-rows").replaceChildren(...found.rows.map(([index, given, likely, sure]) => {
+      const item = element("li"), show = element("button", `Row ${index + 1}`, {type: "button"});
+      show.addEventListener("click", () => { explain(index); one("#why").scrollIntoView({block: "nearest"}); });
+      item.append(show, ` is given as ${given}; ${likely} is likely (${sure} sure that it is wrong or rare)`);
+      return item;
+    }));
   }
 
   function showPredictions(found) {

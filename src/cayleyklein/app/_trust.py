@@ -1,0 +1,45 @@
+"""How far to trust a model of the learning page: odd rows, wrong labels, likely classes."""
+
+from typing import Any
+
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein.app import _state
+
+LEVEL = 0.95  # of sets of classes and of intervals
+USUAL = 0.95  # strangeness that 5 % of new rows like the fitted ones exceed
+UNLIKE = 0.99
+SUSPICIOUS_TOLD = 20
+
+
+def likely_words(model: Any, X: Floats, is_regression: bool) -> list[str]:
+    """Return the set of classes of each row, or its interval, that holds the true one."""
+    if is_regression:
+        ends = zip(*model.predict_interval(X, LEVEL), strict=True)
+        return [f"{low:.4g} to {high:.4g}" for low, high in ends]
+    held = model.predict_set(X, LEVEL)
+    return [" or ".join(map(str, model.classes_[one])) for one in held]
+
+
+def strangeness_words(strangeness: float) -> str:
+    """Say how unlike the training rows a row is."""
+    how = "unlike"
+    if strangeness <= UNLIKE:
+        how = "like" if strangeness <= USUAL else "unusual among"
+    share = f"{strangeness:.1%} of them are nearer to the others than it is to them"
+    return f"It is {how} the training rows: {share}."
+
+
+def suspicious_rows(model: Any, train: Ints, is_regression: bool) -> dict[str, Any]:
+    """Return the training rows whose class or number looks wrong, by their numbers in the table."""
+    found = model.suspicious()
+
+    def worded(targets: AnyArray) -> list[str]:
+        return [f"{one:.4g}" if is_regression else str(one) for one in targets[:SUSPICIOUS_TOLD]]
+
+    said = f"{len(found):,} of {_state.plural(len(train), 'training row')}"
+    if len(found) > SUSPICIOUS_TOLD:
+        said += ", of which these look most wrong"
+    numbers = train[found.rows[:SUSPICIOUS_TOLD]].tolist()
+    sure = [f"{one:.0%}" for one in found.sure[:SUSPICIOUS_TOLD]]
+    rows = zip(numbers, worded(found.given), worded(found.likely), sure, strict=True)
+    return {"said": said, "rows": [list(row) for row in rows]}
