@@ -6,8 +6,8 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.app import _state
 
 LEVEL = 0.95  # of sets of classes and of intervals
-USUAL = 0.95  # strangeness that 5 % of new rows like the fitted ones exceed
-UNLIKE = 0.99
+LIKE_OTHERS = 0.95  # strangeness that 5 % of new rows like the fitted ones exceed
+LIKE_FEW = 0.99
 SUSPICIOUS_TOLD = 20
 
 
@@ -23,8 +23,8 @@ def likely_words(model: Any, X: Floats, is_regression: bool) -> list[str]:
 def strangeness_words(strangeness: float) -> str:
     """Say how unlike the training rows a row is."""
     how = "unlike"
-    if strangeness <= UNLIKE:
-        how = "like" if strangeness <= USUAL else "unusual among"
+    if strangeness <= LIKE_FEW:
+        how = "like" if strangeness <= LIKE_OTHERS else "unusual among"
     share = f"{strangeness:.1%} of them are nearer to the others than it is to them"
     return f"It is {how} the training rows: {share}."
 
