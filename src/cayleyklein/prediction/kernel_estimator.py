@@ -46,6 +46,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
     few_levels = 8
     _sum: sums.Sum
     _left_out: Floats | None
+    _column_shares: Floats | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "parts": [StrOptions({"auto", *PARTS}), tuple, list, HasMethods(["fit"])],
@@ -229,6 +230,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         self._reference = some_rows(given, kept, 16)
         # they say what columns count
         self._weighing = some_rows(given, kept, 64)
+        self._column_shares = None  # until they are asked for
 
     def _left_out_totals(self) -> Floats:
         """Return the sums (n, t) of scores of the fitted rows by fits without them.
@@ -314,8 +316,10 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         row takes the value of another row: 0 for a column that the model does not use.
         """
         check_is_fitted(self, "part_weights_")
-        shares = shares_of_columns(self._sum, self._weighing, partial(entrance.by_column, self))
-        return entrance.column_shares(self, shares)
+        if self._column_shares is None:
+            shares = shares_of_columns(self._sum, self._weighing, partial(entrance.by_column, self))
+            self._column_shares = entrance.column_shares(self, shares)
+        return self._column_shares.copy()
 
 
 def rows_that_count(given: GivenRows) -> Ints:
