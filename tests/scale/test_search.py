@@ -200,6 +200,7 @@ def test_classifier(client):
         assert spread.predict(lazy_Q).chunks == (lazy_Q.chunks[0],)
     assert spread.score(lazy_X, target) == inside.score(X, y)
     assert spread.score(None, y) == inside.score(None, y)
+    np.testing.assert_array_equal(spread.strangeness(Q), inside.strangeness(Q))
 
 
 def test_classifier_takes_a_fitted_learner():

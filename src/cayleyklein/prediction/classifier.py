@@ -672,8 +672,6 @@ default="auto"
             trust = self._trust(numbers_of(rows))
             return strangers.drawn_to_shares(shares, trust, prior) if (trust < 1).any() else shares
         shares = total.map_blocks(self._sum.answer.says, dtype=np.float64)
-        if self._known_rows is None:
-            return cast(Floats, shares)
         return cast(
             Floats, strangers.drawn_lazily(self._known_rows, numbers_of(rows), shares, prior)
         )
@@ -700,7 +698,7 @@ default="auto"
             shares = self._sum.answer.says(self._sum.total(rows))
             shares = strangers.drawn_to_shares(shares, trust, prior)
             told = []
-            for each, strange in zip(shares, self._strangeness(numbers), strict=True):
+            for each, strange in zip(shares, self._known_rows.quantiles(numbers), strict=True):
                 direction = np.full(len(each), -1 / max(1, len(each) - 1))
                 direction[each.argmax()] = 1.0
                 label = self.classes_[each.argmax()]

@@ -75,7 +75,7 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
     _given: GivenRows
-    _known_rows: strangers.FamiliarRows | None = None
+    _known_rows: strangers.FamiliarRows
     _numeric: ClassVar[bool]
     _learner_kind: ClassVar[type[RowLearner]]
     _trials: ClassVar[type[rehearsal.ClassTrials | rehearsal.NumberTrials]]
@@ -188,26 +188,10 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         (True, True)
         """
         check_is_fitted(self, "n_samples_fit_")
-        rows = self._numbers_of(X)
-        familiar = self._known_rows
-        if familiar is None:
-            raise InvalidInputError(
-                "strangeness compares with fitted rows in memory; these are on a cluster."
-            )
-        return familiar.quantiles(rows)
+        return self._known_rows.quantiles(self._numbers_of(X))
 
-    def _strangeness(self, rows: Floats) -> Floats:
-        """Return the strangeness of checked rows (m,); NaN where nothing is known."""
-        if self._known_rows is None:
-            return np.full(len(rows), np.nan)
-        return self._known_rows.quantiles(rows)
-
-    def _trust(self, rows: Any, *, warn: bool = True) -> Floats:
-        """Return how far to trust answers for checked rows in memory (m,)."""
-        if not isinstance(rows, np.ndarray):
-            return np.ones(0)
-        if self._known_rows is None:
-            return np.ones(len(rows))
+    def _trust(self, rows: Floats, *, warn: bool = True) -> Floats:
+        """Return how far to trust answers for checked rows (m,), and warn of strange ones."""
         trust = self._known_rows.trust(rows)
         if warn:
             effect = "" if self._numeric else "; their probabilities are drawn to the class shares"
@@ -427,12 +411,11 @@ class NeighborPredictor(Predicting, NeighborMethods):
             check_parameters(self)
             self._take(self._given, self.metric_)
         votes = replace(self._votes, n_jobs=self.n_jobs)
-        if isinstance(queries, Blocks) and self._known_rows is not None and not self._numeric:
-            shares = votes.answers(queries, k)
-            prior = cast(LabelVotes, votes.table).prior
-            drawn = strangers.drawn_lazily(self._known_rows, queries, shares, prior)
-            return drawn.argmax(axis=1) if best else drawn
+        if isinstance(queries, Blocks):
+            return self._lazy_answers(votes, queries, k, best)
         found = votes.answers(queries, k, best=best)
+        if queries is None:  # the fitted rows, of which none is strange
+            return found
         trust = self._trust(queries, warn=warn)
         strange = np.flatnonzero(trust < 1)
         if len(strange) and not self._numeric:
@@ -441,6 +424,15 @@ class NeighborPredictor(Predicting, NeighborMethods):
             drawn = strangers.drawn_to_shares(shares, trust[strange], prior)
             found[strange] = drawn.argmax(axis=1) if best else drawn
         return found
+
+    def _lazy_answers(self, votes: FittedVotes, queries: Blocks, k: int, best: bool) -> Any:
+        """Return the answers for rows on a cluster, lazily and without a warning."""
+        if self._numeric:
+            return votes.answers(queries, k)
+        shares = votes.answers(queries, k)
+        prior = cast(LabelVotes, votes.table).prior
+        drawn = strangers.drawn_lazily(self._known_rows, queries, shares, prior)
+        return drawn.argmax(axis=1) if best else drawn
 
     def feature_weights(self) -> Floats:
         """Return the share of each column in the distances; their sum is 1, or 0 if none counts.
@@ -489,7 +481,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
                 classes=None if self._numeric else cast(Any, self).classes_,
                 single_target=self._given.target.ndim == 1,
                 answers=self._answers_for(queries, k, warn=False),
-                strangeness=self._strangeness(queries),
+                strangeness=self._known_rows.quantiles(queries),
             )
 
         return self._one_or_more(X, explain)

@@ -492,7 +492,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         rows = self._checked(X)
         total = self._sum.total(rows)
         found = self._shaped(self._numbers.says(total))
-        self._trust(numbers_of(rows))
+        if not isinstance(rows, Blocks):
+            self._trust(numbers_of(rows))
         if not return_std:
             return found
         factor = np.sqrt(self._error_shares @ self._errors**2)
@@ -560,7 +561,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         def explain(rows: AnyQueries) -> list[KernelExplanation]:
             direction = np.eye(len(answer.unit))[target] * answer.unit
             predicted = answer.says(self._sum.total(rows))[:, target].tolist()
-            strange = self._strangeness(numbers_of(rows)).tolist()
+            strange = self._known_rows.quantiles(numbers_of(rows)).tolist()
             told = [
                 Told(prediction, unit, direction, None, strangeness)
                 for prediction, strangeness in zip(predicted, strange, strict=True)

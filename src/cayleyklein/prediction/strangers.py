@@ -9,7 +9,7 @@ odd.
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
@@ -128,11 +128,11 @@ class FamiliarRows:
         return trust
 
 
-def familiar_rows(given: GivenRows) -> FamiliarRows | None:
-    """Return the fitted rows to compare with, of rows on a cluster some; None without rows."""
+def familiar_rows(given: GivenRows) -> FamiliarRows:
+    """Return the fitted rows to compare with; some of them, where they are on a cluster."""
     if isinstance(given.X, RowBlocks):
         given = given.draw(KNOWN_ROWS, 1, np.random.default_rng(0))
-    return FamiliarRows.of(given) if len(cast(Floats, given.X)) else None
+    return FamiliarRows.of(given)
 
 
 def without_itself(distances: Floats, rows: Ints) -> tuple[Floats, Ints]:
