@@ -185,7 +185,8 @@ class LabelPredictor(Predicting, ClassifierMixin):
         if coded:
             listed = ", ".join(map(repr, coded[:10]))
             raise InvalidInputError(
-                f"counterfactual needs columns of numbers without gaps; not so: {listed}."
+                f"counterfactual needs columns of numbers without gaps; not so: {listed}. Fit "
+                f"again without these columns, or with their cells as plain numbers."
             )
         table = x
         if np.ndim(x) == 1:
