@@ -427,11 +427,11 @@ class NeighborPredictor(Predicting, NeighborMethods):
 
     def _lazy_answers(self, votes: FittedVotes, queries: Blocks, k: int, best: bool) -> Any:
         """Return the answers for rows on a cluster, lazily and without a warning."""
+        found = votes.answers(queries, k)
         if self._numeric:
-            return votes.answers(queries, k)
-        shares = votes.answers(queries, k)
+            return found
         prior = cast(LabelVotes, votes.table).prior
-        drawn = strangers.drawn_lazily(self._known_rows, queries, shares, prior)
+        drawn = strangers.drawn_lazily(self._known_rows, queries, found, prior)
         return drawn.argmax(axis=1) if best else drawn
 
     def feature_weights(self) -> Floats:
