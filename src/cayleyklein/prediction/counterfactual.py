@@ -7,17 +7,24 @@ quadratic program with linear constraints, and the nearest of these points is ex
 descent looks for it, from rows of the class.
 """
 
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.columns import entrance
+from cayleyklein.columns.encoder import TableEncoder
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, StrangeRowsWarning
 from cayleyklein.geometry.bisectors import bisector
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.prediction.estimator import Predicting
 
 DESCENTS = 8  # rows of the class from which a descent begins
 
@@ -55,6 +62,159 @@ class Counterfactual:
     size: float
     prediction: object
     is_exact: bool
+
+
+class ChangesOfClass(Predicting):
+    """Mixin of the classifiers: the smallest change of a row that changes its class."""
+
+    classes_: AnyArray
+
+    def counterfactual(
+        self,
+        x: ArrayLike,
+        to: Any = None,
+        *,
+        fixed: Sequence[Any] = (),
+        bounds: Mapping[Any, tuple[float, float]] | None = None,
+        integers: Sequence[Any] = (),
+    ) -> Counterfactual:
+        """Return the smallest change of a row that changes its class, in standard deviations.
+
+        With one neighbour, a single CurvedMetric and votes that are not "local" it is exact: the
+        rows of a class are the cells of its rows, which hyperplanes bound in every curvature, and
+        the nearest point of each is a quadratic program. Otherwise, and with `integers`, it is the
+        best of several descents, and ``is_exact`` is False.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,), or table of one row
+            Row of numbers.
+        to : object, optional
+            The class to reach; any other one by default.
+        fixed : sequence of int or str, default=()
+            Columns that may not change.
+        bounds : mapping of column to (low, high), optional
+            Ranges of columns.
+        integers : sequence of int or str, default=()
+            Columns that must be whole numbers.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
+        >>> metric = CurvedMetric.euclidean(2)
+        >>> model = CurvedKNeighborsClassifier(1, metric=metric, weights="uniform")
+        >>> model = model.fit([[0.0, 0.0], [2.0, 0.0], [0.0, 6.0]], ["a", "b", "b"])
+        >>> found = model.counterfactual([0.5, 0.0])
+        >>> found.row.round(3), str(found.prediction), found.is_exact
+        (array([1., 0.]), 'b', True)
+        """
+        model = cast(Any, self)
+        if isinstance(self.encoder_, TableEncoder):
+            numbers, row = self._of_numbers(x)
+            names = np.array([column.name for column in self.encoder_.used_columns])
+            limited = {
+                column_numbers([column], names, "bounds")[0]: ends
+                for column, ends in (bounds or {}).items()
+            }
+            return numbers.counterfactual(
+                row,
+                to,
+                fixed=column_numbers(fixed, names, "fixed"),
+                bounds=limited,
+                integers=column_numbers(integers, names, "integers"),
+            )
+        if self.encoder_ is not None or not isinstance(self._given.X, np.ndarray):
+            raise InvalidInputError("counterfactual needs fitted numbers in memory, without gaps.")
+        row = self._numbers_of(np.reshape(np.asarray(x, dtype=float), (1, -1)))[0]
+        names, _ = entrance.by_column(self, row)
+        kept = self._given.weights > 0
+        rows = self._given.X[kept]
+        labels = self._given.target[kept]
+        free = np.ones(len(row), dtype=bool)
+        free[column_numbers(fixed, names, "fixed")] = False
+        whole = column_numbers(integers, names, "integers")
+        limits = np.tile(np.array([[-np.inf], [np.inf]]), len(row))
+        for column, ends in (bounds or {}).items():
+            limits[:, column_numbers([column], names, "bounds")[0]] = ends
+        deviation = rows.std(axis=0)
+        unit = np.where(deviation > 0, deviation, 1.0)
+
+        def codes(changed: Floats) -> Ints:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", StrangeRowsWarning)
+                return np.asarray(np.searchsorted(self.classes_, model.predict(changed)))
+
+        own = codes(row[None])[0]
+        wanted = np.arange(len(self.classes_)) != own
+        if to is not None:
+            wanted = self.classes_ == to
+            if not wanted.any() or wanted[own]:
+                raise InvalidInputError(f"to={to!r} is no other class of {self.classes_.tolist()}.")
+
+        def project(changed: Floats) -> Floats:
+            found = np.clip(changed, limits[0], limits[1])
+            found[:, whole] = np.rint(found[:, whole])
+            return np.where(free, found, row)
+
+        is_wanted = partial(reaches, codes, wanted)
+        mine = wanted[labels]
+        starts = rows[mine][nearest_starts(row, rows[mine], unit)]
+        exact = (
+            not whole
+            and isinstance(model.metric_, CurvedMetric)
+            and isinstance(getattr(model, "n_neighbors_", None), int)
+            and model.n_neighbors_ == 1
+            and getattr(model, "weights", "local") in ("uniform", "linear", "distance")
+        )
+        change: Floats | None = None
+        if exact:
+            change = exact_change(row, rows[mine], rows[~mine], model.metric_, unit, free, limits)
+            for beyond in (1e-9, 1e-6, 1e-4):
+                if change is None:
+                    break
+                changed = project((row + (1 + beyond) * change)[None])
+                if is_wanted(changed)[0]:
+                    return self._told_change(row, changed[0], unit, True)
+        rng = np.random.default_rng(0)
+        change = descended_change(row, starts, is_wanted, unit, free, project, rng)
+        if change is None:
+            raise NotRepresentableError("No allowed change was found that reaches the class.")
+        return self._told_change(row, row + change, unit, False)
+
+    def _of_numbers(self, x: Any) -> tuple[Self, Floats]:
+        """Return this estimator for encoded rows, and a row encoded, if that changes no number."""
+        encoder = cast(TableEncoder, self.encoder_)
+        coded = [column.name for column in encoder.used_columns if not column.is_plain]
+        if coded:
+            listed = ", ".join(map(repr, coded[:10]))
+            raise InvalidInputError(
+                f"counterfactual needs columns of numbers without gaps; not so: {listed}. Fit "
+                f"again without these columns, or with their cells as plain numbers."
+            )
+        table = x
+        if np.ndim(x) == 1:
+            table = x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
+        if len(table) != 1:
+            raise InvalidInputError(f"x has {len(table)} rows; expected one.")
+        table = entrance.query_table(self, table)
+        if encoder.is_missing(table).any():
+            raise InvalidInputError("counterfactual needs a row without missing cells.")
+        row = entrance.query_rows(self, table)[0]
+        numbers = copy(self)
+        numbers.encoder_ = None
+        numbers.n_features_in_ = len(row)
+        numbers.__dict__.pop("feature_names_in_", None)
+        return numbers, row
+
+    def _told_change(
+        self, row: Floats, changed: Floats, unit: Floats, is_exact: bool
+    ) -> Counterfactual:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StrangeRowsWarning)
+            prediction = cast(Any, self).predict(changed[None])[0]
+        change = changed - row
+        size = float(np.linalg.norm(change / unit))
+        return Counterfactual(changed, change, size, prediction, is_exact)
 
 
 def least_distance(A: Floats, b: Floats) -> Floats | None:
