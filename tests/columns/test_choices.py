@@ -279,7 +279,7 @@ def test_left_out_errors_are_those_of_fits_without_the_row():
     kernel = judge.kernel(table.to_numpy()[judge.rows])
     errors = judge.errors(kernel)
     totals = []
-    for noise in evidence.NOISE:
+    for noise in (0.1, 1.0):
         found = np.empty(80)
         for i in range(80):
             others = np.delete(np.arange(80), i)

@@ -4,6 +4,7 @@ A `CellFormat` is found for a whole column and kept for later tables: a cell tha
 cannot be read, and is never another number. Missing and unreadable cells are NaN here.
 """
 
+import functools
 import re
 import shlex
 import warnings
@@ -30,33 +31,6 @@ CURRENCY = (
     r"[A-Z]{0,2}[$€£¥₹₽₩₺₴₫₦฿¢]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL"
     r"|MXN|ZAR|RUB|KRW|TRY"
 )
-DIGITS = {  # by decimal mark; groups are of three, or in India of two and then three
-    ".": r"(?:\d+|[1-9]\d{0,2}(?P<group>[, '])\d{3}(?:(?P=group)\d{3})*|[1-9]\d?(?:,\d\d)+,\d{3})"
-    r"(?:\.\d*)?|\.\d+",
-    ",": r"(?:\d+|[1-9]\d{0,2}(?P<group>[. '])\d{3}(?:(?P=group)\d{3})*)(?:,\d*)?|,\d+",
-}
-NUMBERS = {
-    mark: re.compile(
-        rf"(?:(?P<limit>[<>≤≥]=?) ?)?"
-        rf"(?P<sign>[-+]?) ?(?P<before>{CURRENCY})? ?(?P<inner>[-+]?)(?P<digits>{digits})"
-        rf"(?P<power>[eE][-+]?\d+)? ?(?P<after>%|{CURRENCY}|[^\W\d_°][\w/]{{0,4}}[²³]?|°[CF]?)?"
-    )
-    for mark, digits in DIGITS.items()
-}
-OTHER = {".": ",", ",": "."}  # the other decimal mark
-DATES = {  # formats that pandas does not guess
-    r"(19|20)\d{6}": "%Y%m%d",
-    r"\d?\d/\d?\d/\d\d": "%m/%d/%y",
-    r"\d?\d\.\d?\d\.\d\d": "%d.%m.%y",
-    r"\d?\d-\d?\d-\d\d": "%m-%d-%y",
-    r"[A-Za-z]{3} \d{4}": "%b %Y",
-    r"[A-Za-z]{4,} \d{4}": "%B %Y",
-    r"\d?\d/(19|20)\d\d": "%m/%Y",
-    r"\d?\d-(19|20)\d\d": "%m-%Y",
-    r"(19|20)\d\d/\d?\d": "%Y/%m",
-    r"\d?\d:\d\d": "%H:%M",
-    r"\d?\d:\d\d:\d\d": "%H:%M:%S",
-}
 DAY = 86_400_000_000  # microseconds
 OFFSET = re.compile(r"(:\d\d(?:\.\d+)?) ?(Z|[-+]\d\d(?::?\d\d)?)\Z")  # of a zone, after a time
 HALF_DAY = re.compile(r"(\d) ?([AaPp])\.?[Mm]\.?\Z")  # am or pm, after a time
@@ -66,14 +40,6 @@ NUMBERED = {  # dates as numbers: days of one, and the day, counted from 1970, o
     "unix": (1 / 86_400, 0.0),
     "unix-ms": (1 / 86_400_000, 0.0),
     "unix-us": (1 / 86_400_000_000, 0.0),
-}
-NUMBERED_RANGES = {  # of numbers that are said to be dates: the 20th and the 21st century
-    "%Y": (1000, 2999),
-    "excel": (10_000, 75_000),
-    "%Y%m%d": (19_000_101, 21_001_231),
-    "unix": (1e8, 5e9),
-    "unix-ms": (1e11, 5e12),
-    "unix-us": (1e14, 5e15),
 }
 # Units that are converted to one another, if a column has several of one kind.
 UNITS = {
@@ -169,7 +135,7 @@ class CellFormat:
         if self.kind == "date":
             return f"a date like {self.date.replace('|', ' or ')}"
         found = parse_number(cell, self.decimal)
-        if found is None and parse_number(cell, OTHER[self.decimal]):
+        if found is None and parse_number(cell, other_mark(self.decimal)):
             return f"a number with a decimal {'point' if self.decimal == '.' else 'comma'}"
         if found and found.grouped and not self.grouped:
             return "a number without thousands separators"
@@ -265,19 +231,42 @@ class Number(NamedTuple):
     limited: bool  # whether it is only a bound, as in <4
 
 
+def other_mark(decimal: str) -> str:
+    """Return the decimal mark that is not this one: it may group thousands."""
+    return "," if decimal == "." else "."
+
+
+@functools.cache
+def number_pattern(decimal: str) -> re.Pattern[str]:
+    """Return the pattern of a number with its limit, sign, currency or unit."""
+    # Groups are of three digits, or in India of two and then three.
+    digits = (
+        r"(?:\d+|[1-9]\d{0,2}(?P<group>[, '])\d{3}(?:(?P=group)\d{3})*|[1-9]\d?(?:,\d\d)+,\d{3})"
+        r"(?:\.\d*)?|\.\d+"
+    )
+    if decimal == ",":
+        digits = r"(?:\d+|[1-9]\d{0,2}(?P<group>[. '])\d{3}(?:(?P=group)\d{3})*)(?:,\d*)?|,\d+"
+    return re.compile(
+        rf"(?:(?P<limit>[<>≤≥]=?) ?)?"
+        rf"(?P<sign>[-+]?) ?(?P<before>{CURRENCY})? ?(?P<inner>[-+]?)(?P<digits>{digits})"
+        rf"(?P<power>[eE][-+]?\d+)? ?(?P<after>%|{CURRENCY}|[^\W\d_°][\w/]{{0,4}}[²³]?|°[CF]?)?"
+    )
+
+
 def parse_number(text: str, decimal: str = ".") -> Number | None:
     text = text.translate(PLAIN_MARKS).strip()
     inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
-    found = NUMBERS[decimal].fullmatch(inner)
+    found = number_pattern(decimal).fullmatch(inner)
     if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
         return None
-    digits = re.sub(rf"[ '{OTHER[decimal]}]", "", found["digits"]).replace(decimal, ".")
+    separator = other_mark(decimal)
+    digits = re.sub(rf"[ '{separator}]", "", found["digits"]).replace(decimal, ".")
     value = float(digits + (found["power"] or ""))
     unit = found["before"] or found["after"] or ""
     if unit == "%":
         value /= 100
     negative = "-" in (found["sign"], found["inner"]) or inner is not text
-    grouped, limited = OTHER[decimal] in found["digits"], found["limit"] is not None
+    grouped, limited = separator in found["digits"], found["limit"] is not None
     return Number(-value if negative else value, unit, grouped, limited)
 
 
@@ -348,9 +337,22 @@ def guessed_date(text: str) -> str | None:
             return None
         date = date if ":" in time else date.replace(":%M", "")
         return f"{date.replace('%H', '%I')} %p"
-    known = next((date for pattern, date in DATES.items() if re.fullmatch(pattern, text)), None)
-    if known:
-        return known
+    formats_that_pandas_does_not_guess = {
+        r"(19|20)\d{6}": "%Y%m%d",
+        r"\d?\d/\d?\d/\d\d": "%m/%d/%y",
+        r"\d?\d\.\d?\d\.\d\d": "%d.%m.%y",
+        r"\d?\d-\d?\d-\d\d": "%m-%d-%y",
+        r"[A-Za-z]{3} \d{4}": "%b %Y",
+        r"[A-Za-z]{4,} \d{4}": "%B %Y",
+        r"\d?\d/(19|20)\d\d": "%m/%Y",
+        r"\d?\d-(19|20)\d\d": "%m-%Y",
+        r"(19|20)\d\d/\d?\d": "%Y/%m",
+        r"\d?\d:\d\d": "%H:%M",
+        r"\d?\d:\d\d:\d\d": "%H:%M:%S",
+    }
+    for pattern, known in formats_that_pandas_does_not_guess.items():
+        if re.fullmatch(pattern, text):
+            return known
     if sum(map(str.isdigit, text)) < 3:
         return None
     with warnings.catch_warnings():  # of days that come first

@@ -12,14 +12,8 @@ from cayleyklein._typing import Floats
 from cayleyklein.columns import means, uses
 from cayleyklein.columns.cells import timestamps
 from cayleyklein.columns.column import DAY_PERIODS, Column
-from cayleyklein.columns.evidence import CLEAR_GAIN, EncodingJudge
+from cayleyklein.columns.evidence import EncodingJudge
 from cayleyklein.columns.text import fit_text, is_long
-
-NUMBER_PERIODS = (7, 12, 24, 60, 360, 365)  # of whole numbers, from 0 or 1
-LEAST_CYCLE = 0.9  # of a period that whole numbers reach
-HALF_A_YEAR, FEWEST_MONTHS = 180, 3
-FEWEST_TIMES, FEWEST_WEEKDAYS = 3, 3  # different ones
-FEWEST_DAYS_OF_MONTH = 5  # fewer are monthly rows, whose weekdays are chance
 
 
 def choose_encodings(
@@ -85,11 +79,11 @@ def chosen_circles(
             gains[name, period] = judge.gain(judge.errors(alone), judge.errors(alone + circle))
     chosen: dict[str, tuple[float, ...]] = {}
     for name, period in sorted(gains, key=lambda at: -gains[at]):
-        if gains[name, period] <= CLEAR_GAIN:
+        if not judge.is_clear(gains[name, period]):
             break
         before = usual if name in chosen else usual + judge.kernel(parts[name][:, :1])
         after = before + circles[name, period]
-        if judge.gain(judge.errors(before), judge.errors(after)) > CLEAR_GAIN:
+        if judge.is_clear(judge.gain(judge.errors(before), judge.errors(after))):
             usual = after
             chosen[name] = tuple(sorted((*chosen.get(name, ()), period)))
     return chosen
@@ -103,7 +97,7 @@ def text_gains(judge: EncodingJudge, parts: dict[str, Floats], texts: Any) -> bo
     n = len(judge.rows)
     usual = judge.kernel(np.hstack(list(parts.values()))) if parts else np.zeros((n, n))
     errors = judge.errors(usual + judge.kernel(encoder.transform(texts)))
-    return judge.gain(judge.errors(usual), errors) > CLEAR_GAIN
+    return judge.is_clear(judge.gain(judge.errors(usual), errors))
 
 
 def settled_text(column: Column, values: Any, gains: bool | None = None) -> Column:
@@ -138,7 +132,7 @@ def chosen_levels(
     for name in list(rest):
         fewer = {other: numbers for other, numbers in rest.items() if other != name}
         errors = errors_by_levels(judge, given, rest)
-        if judge.gain(errors_by_levels(judge, given, fewer), errors) <= CLEAR_GAIN:
+        if not judge.is_clear(judge.gain(errors_by_levels(judge, given, fewer), errors)):
             rest = fewer
     return chosen + list(rest)
 
@@ -152,10 +146,9 @@ def levels_predict_better(
     rest = judge.kernel(np.hstack(others)) if others else np.zeros((n, n))
     by_means = judge.kernel(np.hstack([parts[name] for name in levels]))
     found = errors_by_levels(judge, parts, levels)
-    return (
-        judge.gain(judge.errors(rest + by_means + rest * by_means), found) > CLEAR_GAIN
-        and judge.gain(judge.errors(rest), found) > CLEAR_GAIN
-    )
+    with_means = judge.errors(rest + by_means + rest * by_means)
+    rivals = [with_means, judge.errors(rest)]
+    return all(judge.is_clear(judge.gain(rival, found)) for rival in rivals)
 
 
 def errors_by_levels(
@@ -181,27 +174,38 @@ def offered_periods(column: Column, values: Floats) -> list[float]:
     known = values[~np.isnan(values)]
     if not len(known):
         return []
-    if column.kind == "number":
-        low, high, levels = known.min(), known.max(), np.unique(known)
-        if low not in (0, 1) or high > max(NUMBER_PERIODS) + 1 or (levels != np.rint(levels)).any():
-            return []
-        return [
-            float(period)
-            for period in NUMBER_PERIODS
-            if LEAST_CYCLE * period <= high + 1
-            and high <= period + (period == max(NUMBER_PERIODS))
-            and len(levels) >= min(7, period)
-        ]
+    return periods_of_numbers(known) if column.kind == "number" else periods_of_dates(known)
+
+
+def periods_of_numbers(values: Floats) -> list[float]:
+    """Return the periods that whole numbers from 0 or 1 can have: they reach nine tenths of one."""
+    low, high, levels = values.min(), values.max(), np.unique(values)
+    year = 365
+    if low not in (0, 1) or high > year + 1 or (levels != np.rint(levels)).any():
+        return []
+    found = []
+    for period in (7, 12, 24, 60, 360, year):
+        last = period + 1 if period == year else period  # of a leap year
+        if 0.9 * period <= high + 1 and high <= last and len(levels) >= min(7, period):
+            found.append(float(period))
+    return found
+
+
+def periods_of_dates(days: Floats) -> list[float]:
+    """Return the periods of which days since 1970, or parts of a day, have at least three parts."""
     hour, week, year = DAY_PERIODS
     periods = []
-    if len(np.unique(np.rint(known % 1 * 1440))) >= FEWEST_TIMES:
+    minutes = np.rint(days % 1 * 1440)
+    if len(np.unique(minutes)) >= 3:
         periods.append(hour)
-    if known.min() >= 0 and known.max() < 1:  # times without a date
+    if days.min() >= 0 and days.max() < 1:  # times without a date
         return periods
-    days = np.floor(known)
-    stamps, n_weekdays = timestamps(days), len(np.unique(days % week))
-    if n_weekdays >= FEWEST_WEEKDAYS and len(stamps.day.unique()) >= FEWEST_DAYS_OF_MONTH:
+    dates = np.floor(days)
+    stamps, n_weekdays = timestamps(dates), len(np.unique(dates % week))
+    # Rows on fewer than five days of the month are monthly, and their weekdays are chance.
+    if n_weekdays >= 3 and len(stamps.day.unique()) >= 5:
         periods.append(week)
-    if np.ptp(known) >= HALF_A_YEAR and len(stamps.month.unique()) >= FEWEST_MONTHS:
+    half_a_year = 180
+    if np.ptp(days) >= half_a_year and len(stamps.month.unique()) >= 3:
         periods.append(year)
     return periods

@@ -12,7 +12,6 @@ from cayleyklein.columns.cells import DASHES, CellFormat, as_words, timestamps
 # Days of the circles of dates, and their names.
 DAY_PERIODS = {1.0: "hour", 7.0: "weekday", 365.2425: "day of the year"}
 MISSING_LEVEL = "(missing)"  # the category of missing cells, if the fitted table has some
-LEVEL_OF_ITS_OWN = "a category of its own"
 
 
 @dataclass(frozen=True)
@@ -153,11 +152,9 @@ class Column:
     def filling(self) -> str:
         """Value of missing cells, in words; empty for text and columns that are not used."""
         if self.kind == "category":
-            return (
-                LEVEL_OF_ITS_OWN
-                if self.fill == MISSING_LEVEL
-                else f"the most frequent, {self.fill}"
-            )
+            if self.fill == MISSING_LEVEL:
+                return "a category of its own"
+            return f"the most frequent, {self.fill}"
         if self.kind == "ordered":
             return f"an estimate, about the median, {self.fill}"
         if self.kind not in ("number", "date"):

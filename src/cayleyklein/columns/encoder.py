@@ -24,8 +24,6 @@ from cayleyklein.columns.unreadable import OddCell, odd_cells, told
 from cayleyklein.columns.uses import as_table, fit_columns
 from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
 
-ORDER = {"number": 0, "date": 0, "ordered": 0, "category": 1, "text": 2}  # in an encoded row
-
 
 class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     r"""Turn a table into rows of numbers.
@@ -329,7 +327,8 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
     def used_columns(self) -> list[Column]:
         """The columns that are encoded, in the order of their numbers in a row."""
         used = [column for column in self.columns_ if column.kind != "unused"]
-        return sorted(used, key=lambda column: ORDER[column.kind])
+        order = {"number": 0, "date": 0, "ordered": 0, "category": 1, "text": 2}
+        return sorted(used, key=lambda column: order[column.kind])
 
 
 def has_names(X: Any) -> bool:

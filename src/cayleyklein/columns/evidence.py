@@ -16,11 +16,6 @@ from scipy.spatial.distance import cdist
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.columns.means import row_hashes
 
-MOST_JUDGED = 400  # places, drawn by their hashes
-FEWEST_JUDGED = 60
-NOISE = (0.1, 1.0)  # variances that are added to the kernel's diagonal: the better one counts
-CLEAR_GAIN = 2.0  # standard errors
-
 
 @dataclass(frozen=True)
 class EncodingJudge:
@@ -36,17 +31,19 @@ class EncodingJudge:
     weights: Floats  # 1 on average
 
     @classmethod
-    def of(cls, table: Any, targets: Floats, weights: Floats) -> Self | None:
-        """Draw places from a table, or return None if there are too few."""
+    def of(
+        cls, table: Any, targets: Floats, weights: Floats, fewest: int = 60, most: int = 400
+    ) -> Self | None:
+        """Draw places from a table by their hashes, or return None if there are too few."""
         exact, drawn = row_hashes(table, weights)
         order = np.lexsort((*targets.T[::-1], exact, drawn))
         order = order[weights[order] > 0]
         begins = np.append(True, np.diff(exact[order]) != 0)
         first, place = np.flatnonzero(begins), np.cumsum(begins) - 1
-        if len(first) < FEWEST_JUDGED:
+        if len(first) < fewest:
             return None
-        kept = place < MOST_JUDGED
-        order, place, first = order[kept], place[kept], first[:MOST_JUDGED]
+        kept = place < most
+        order, place, first = order[kept], place[kept], first[:most]
         mass = np.bincount(place, weights[order])
         sums = [np.bincount(place, weights[order] * column[order]) for column in targets.T]
         means = np.column_stack(sums) / mass[:, None]
@@ -75,9 +72,12 @@ class EncodingJudge:
         return np.asarray(np.exp(-D / (share @ D @ share or 1.0)))
 
     def errors(self, kernel: Floats) -> Floats:
-        """Return the squared error of each row, left out, by the better of the noises."""
+        """Return the squared error of each row, left out.
+
+        Two variances of noise are tried on the diagonal of the kernel, and the better one counts.
+        """
         best, least = np.empty(0), np.inf
-        for noise in NOISE:
+        for noise in (0.1, 1.0):
             factor, _ = lapack.dpotrf(kernel + np.diag(noise / self.weights), lower=1)
             inverse, _ = lapack.dpotri(factor, lower=1)
             inverse = np.tril(inverse) + np.tril(inverse, -1).T
@@ -93,3 +93,8 @@ class EncodingJudge:
         mean = np.average(gains, weights=self.weights)
         deviation = np.sqrt(np.sum((self.weights * (gains - mean)) ** 2)) / self.weights.sum()
         return float(mean / deviation) if deviation > 0 else 0.0
+
+    @staticmethod
+    def is_clear(gain: float) -> bool:
+        """Say whether a gain is more than two standard errors, so that an encoding is taken."""
+        return gain > 2.0

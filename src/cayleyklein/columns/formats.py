@@ -15,7 +15,6 @@ from cayleyklein.columns import cells as _cells
 from cayleyklein.columns.cells import CellFormat, as_series, as_words, parse_number, parsed_dates
 from cayleyklein.exceptions import InvalidInputError
 
-WHOLE_WITH_POINTS = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"  # points that may group thousands
 FormatFit = tuple[CellFormat, float]  # a format, and the share of the cells that fit it
 
 
@@ -111,7 +110,15 @@ def numbered_date(counts: Any) -> list[CellFormat]:
     """Return how numbers are dates, such as the serial numbers of Excel, if they can be."""
     floats = require("pandas", "cli").to_numeric(counts.index, errors="coerce").to_numpy()
     known = ~np.isnan(floats)
-    for date, (low, high) in _cells.NUMBERED_RANGES.items():
+    ranges = {  # the 20th and the 21st century
+        "%Y": (1000, 2999),
+        "excel": (10_000, 75_000),
+        "%Y%m%d": (19_000_101, 21_001_231),
+        "unix": (1e8, 5e9),
+        "unix-ms": (1e11, 5e12),
+        "unix-us": (1e14, 5e15),
+    }
+    for date, (low, high) in ranges.items():
         if known.any() and ((floats[known] >= low) & (floats[known] <= high)).all():
             said = f"its numbers are read as dates, date:{date}; days since 1970 are date:days"
             guess = said if date in _cells.NUMBERED else ""
@@ -128,7 +135,7 @@ def are_codes(counts: Any) -> bool:
         return False
     digits = index.str.fullmatch(r"\d+")
     others = index[~index.str.fullmatch(r"\w*")]  # 2A004 is another code
-    if any(parse_number(text, mark) for text in others for mark in _cells.NUMBERS):
+    if any(parse_number(text, mark) for text in others for mark in ".,"):
         return False  # 0.5, -1 or 12 kg
     return bool(index[digits].str.len().nunique() == 1 or zeros @ weights >= 0.1 * weights.sum())
 
@@ -137,7 +144,8 @@ def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
     index = counts.index
     if _cells.plain_floats(index) is None:
         return number_format(counts, "."), number_format(counts, ",")
-    fits = index.str.fullmatch(WHOLE_WITH_POINTS).all()
+    with_points_that_may_group = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"
+    fits = index.str.fullmatch(with_points_that_may_group).all()
     grouped = bool(fits and index.str.contains(".", regex=False).any())
     with_comma = CellFormat("number", ",", grouped=grouped)
     absent = tuple(index[index.str.lower().str.lstrip("+-").isin(_cells.INFINITE)])

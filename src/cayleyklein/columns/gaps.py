@@ -8,13 +8,8 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.columns.means import f_test, row_count, weighted_median
 
-MOST_COLUMNS = 300  # beyond, or with fewer rows than this, a missing number becomes the median
-FEWEST_FITTED = 30
-MOST_ENTRIES = 1_000_000  # of rows, evenly spaced, that teach how columns go together
 CLIPPED_AT = 3.0  # standard deviations from the median
 LEAST_SHRINKAGE = 0.02  # of correlations to 0
-FILLING_ROUNDS, GRADIENT_STEPS = 6, 100
-NO_REST, TINY = 1e-22, 1e-300  # of squared residuals
 TELLING = 0.01  # p-value below which a gap tells something about the target
 
 
@@ -55,8 +50,9 @@ class Gaps:
             p = [f_test(missing[:, j].astype(int), targets[kept], weights)[0].min() for j in some]
             telling = some[np.array(p) * targets.shape[1] < TELLING]
         found = cls(median, scale, None, telling)
-        if 1 < X.shape[1] <= MOST_COLUMNS and len(X) >= FEWEST_FITTED:
-            every = -(-X.size // MOST_ENTRIES)
+        most_columns, fewest_rows = 300, 30  # else a missing number becomes the median
+        if 1 < X.shape[1] <= most_columns and len(X) >= fewest_rows:
+            every = -(-X.size // 1_000_000)  # rows of so many entries, evenly spaced, teach P
             precision = _precision(found.standardised(X[::every]), weights[::every])
             found = replace(found, precision=precision)
         return found
@@ -93,14 +89,15 @@ def filled(Z: Floats, precision: Floats) -> Floats:
     gap, rows = gaps[some], np.where(gaps[some], 0.0, Z[some])
     rest = np.where(gap, -rows @ precision, 0.0)
     step, size = rest, (rest * rest).sum(axis=1, keepdims=True)
-    for _ in range(GRADIENT_STEPS):
-        if not (size > NO_REST).any():
+    tiny = 1e-300  # so that a row that is solved is not divided by 0
+    for _ in range(100):
+        if not (size > 1e-22).any():  # squared residuals: 1e-11, three digits below the cut
             break
         pushed = np.where(gap, step @ precision, 0.0)
-        length = size / np.maximum((step * pushed).sum(axis=1, keepdims=True), TINY)
+        length = size / np.maximum((step * pushed).sum(axis=1, keepdims=True), tiny)
         rows, rest = rows + length * step, rest - length * pushed
         before, size = size, (rest * rest).sum(axis=1, keepdims=True)
-        step = rest + size / np.maximum(before, TINY) * step
+        step = rest + size / np.maximum(before, tiny) * step
     Z = Z.copy()
     Z[some] = np.where(gap, np.clip(rows, -CLIPPED_AT, CLIPPED_AT).round(8), rows)
     return Z
@@ -112,7 +109,8 @@ def _precision(Z: Floats, weights: Floats) -> Floats:
     share, missing = weights / weights.sum(), np.isnan(Z)
     shrinkage = LEAST_SHRINKAGE + d / (n + d)
     rows, added = np.where(missing, 0.0, Z), np.zeros(d)
-    for _ in range(FILLING_ROUNDS if missing.any() else 1):
+    n_rounds = 6 if missing.any() else 1
+    for _ in range(n_rounds):
         covariance = (rows.T * share) @ rows + np.diag(added)
         diagonal = np.diag(np.maximum(np.diag(covariance), 1e-6))
         precision = np.linalg.inv((1 - shrinkage) * covariance + shrinkage * diagonal)

@@ -11,13 +11,6 @@ from cayleyklein._validation import require
 
 FEWEST_ROWS = 20  # rows from which means of targets are taken
 MEAN_FOLDS = 5
-CODE_NAME = re.compile(
-    r"(.*[\W_])?(codes?|zip|zipcode|postcode|postal|plz|fips|naics|sic|icd\d*)([\W_].*)?", re.I
-)
-FEWEST_CODES, MOST_CODES, ROWS_PER_CODE = 4, 50, 10
-SURE = 1e-6  # p-value below which differences between codes are not taken for chance
-MUCH = 0.02  # least share of the target's variance that they tell
-UNLIKE_NEXT = 0.9  # squared difference of means of codes next to each other, to that of any two
 
 
 def weighted_median(values: AnyArray, weights: Floats) -> float:
@@ -137,12 +130,14 @@ def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights:
     if len(numbers) < FEWEST_ROWS or (numbers != np.rint(numbers)).any():
         return False
     levels, codes = np.unique(numbers, return_inverse=True)
-    if len(levels) < FEWEST_CODES:
+    if len(levels) < 4:
         return False
-    if CODE_NAME.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name)):
+    words = "codes?|zip|zipcode|postcode|postal|plz|fips|naics|sic|icd\\d*"
+    snake_case = re.sub("([a-z])([A-Z])", r"\1_\2", name)
+    if re.fullmatch(rf"(.*[\W_])?({words})([\W_].*)?", snake_case, re.IGNORECASE):
         return True
     n, k = row_count(weights), len(levels)
-    if targets is None or k > MOST_CODES or n < ROWS_PER_CODE * k:
+    if targets is None or k > 50 or n < 10 * k:  # too many codes, or too few rows of each
         return False
     p, told = f_test(codes, targets[known], weights)
     group, size = _group_means(codes, targets[known], weights), np.bincount(codes, weights)
@@ -150,4 +145,6 @@ def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights:
     share = np.outer(size, size) / np.add.outer(size, size)  # inverse variance of a difference
     follows, any_two = np.eye(k, k=1), np.triu(np.ones((k, k)), 1)
     near, far = (np.average(apart, weights=share * some) for some in (follows, any_two))
-    return bool(((told > MUCH) & (p < SURE)).any() and near > UNLIKE_NEXT * far)
+    # Differences that are not chance, tell 2 % of the target's variance, and have no order.
+    differ = ((told > 0.02) & (p < 1e-6)).any()
+    return bool(differ and near > 0.9 * far)

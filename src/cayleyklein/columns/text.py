@@ -7,18 +7,14 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-LONG_TEXT = 4  # mean number of words in a cell from which text says something
-N_GRAMS, MOST_N_GRAMS = (3, 4), 3000
-COMPONENTS = 10  # numbers that a column becomes
 
-
-def fit_text(texts: Any) -> Pipeline | None:
-    """Fit an encoder of texts, or return None if they have no n-grams.
+def fit_text(texts: Any, n_components: int = 10) -> Pipeline | None:
+    """Fit an encoder of texts to numbers, or return None if they have no n-grams.
 
     Distinct texts are sorted, so that neither the order of rows nor copies matter.
     """
     distinct = np.unique(np.asarray(texts, dtype=str))
-    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=N_GRAMS, max_features=MOST_N_GRAMS)
+    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), max_features=3000)
     try:
         weights = grams.fit_transform(distinct)
     except ValueError:  # an empty vocabulary
@@ -26,10 +22,10 @@ def fit_text(texts: Any) -> Pipeline | None:
     most = min(weights.shape) - 1
     if most < 1:
         return None
-    components = TruncatedSVD(min(COMPONENTS, most), random_state=0).fit(weights)
+    components = TruncatedSVD(min(n_components, most), random_state=0).fit(weights)
     return Pipeline([("n-grams", grams), ("components", components)])
 
 
 def is_long(words: Any) -> bool:
-    """Say whether cells are sentences, not names."""
-    return bool(words.dropna().str.count(r"\S+").mean() >= LONG_TEXT)
+    """Say whether cells are sentences, not names: four words or more on average."""
+    return bool(words.dropna().str.count(r"\S+").mean() >= 4)

@@ -26,18 +26,7 @@ HEADER_ADVICE = (
     "lines above them; --delimiter (delimiter) names another character between cells."
 )
 COLUMN_KINDS = ("number", "category", "date", "text")
-FORMATS = re.compile("date:.+|order:.+<.+", re.DOTALL)  # kinds with a format
-
 IDENTIFIER_FROM = 10  # rows from which a column that hardly repeats a value can be an identifier
-# n whole numbers in a range of R are expected to repeat n²/2R times. Where that is more than this
-# and none repeats, the rows were numbered.
-SURPRISE = 5.0
-HARDLY_REPEATS = 0.75  # share of distinct texts from which they identify rows
-ID_NAME = re.compile(  # "no" is the last word only: "no_of_employees" is a quantity
-    r"(.*[\W_])?(ids?|[ug]uid|uuid|rowid|idx|pk)([\W_].*)?"
-    r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
-    re.IGNORECASE,
-)
 
 
 def as_table(table: Any) -> Any:
@@ -80,7 +69,8 @@ def fit_columns(
     for name, kind in kinds.items():
         check_name(as_text(name, "kinds"), table)
         kind = as_text(kind, f"kinds[{name!r}]")
-        if kind not in COLUMN_KINDS and not FORMATS.fullmatch(kind):
+        with_format = re.fullmatch("date:.+|order:.+<.+", kind, re.DOTALL)
+        if kind not in COLUMN_KINDS and not with_format:
             said = f"Column {name!r} was said to be {kind!r} (by --as, or kinds in Python)"
             known, near = ", ".join(map(repr, COLUMN_KINDS)), did_you_mean(kind, list(COLUMN_KINDS))
             such = "or a format such as 'date:%d/%m/%Y' or 'order:low<middle<high'"
@@ -240,7 +230,7 @@ def _use(values: Any, known: Any, cells: CellFormat, wanted: str, tries: bool) -
         return "unused", "whole numbers that never repeat, an identifier"
     if cells.kind != "words":
         return cells.kind, ""
-    if len(known) < IDENTIFIER_FROM or n_distinct <= HARDLY_REPEATS * len(known):
+    if len(known) < IDENTIFIER_FROM or n_distinct <= 0.75 * len(known):  # its texts repeat
         return "category", ""
     if tries or is_long(known):
         return "text", ""
@@ -264,5 +254,14 @@ def is_identifier(name: str, numbers: Floats) -> bool:
     n = len(numbers)
     if n < IDENTIFIER_FROM or (numbers != np.rint(numbers)).any() or len(np.unique(numbers)) < n:
         return False
-    named = ID_NAME.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name))
-    return bool(named or n * n >= 2 * SURPRISE * (np.ptp(numbers) + 1))
+    anywhere = "ids?|[ug]uid|uuid|rowid|idx|pk"
+    at_the_end = "key|index|nr|no|row|record|serial"  # "no_of_employees" is a quantity
+    pattern = (
+        rf"(.*[\W_])?({anywhere})([\W_].*)?"
+        rf"|(.*[\W_])?({at_the_end})([\W_]*(number|num|\d+))?|unnamed.*"
+    )
+    snake_case = re.sub("([a-z])([A-Z])", r"\1_\2", name)
+    named = re.fullmatch(pattern, snake_case, re.IGNORECASE)
+    # n whole numbers in a range of R are expected to repeat n²/2R times. Where that is five times
+    # or more and none repeats, the rows were numbered.
+    return bool(named or n * n >= 2 * 5.0 * (np.ptp(numbers) + 1))
