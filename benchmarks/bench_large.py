@@ -1,6 +1,7 @@
 """Large tables, nothing chosen: a million rows, embeddings, and what more rows are worth.
 
-    python benchmarks/bench_large.py [million] [embeddings] [curves] [--tables FOLDER]
+    python benchmarks/bench_large.py [million] [embeddings] [curves] [--share 1]
+        [--tables FOLDER]
 
 ``million``: 1,000,000 × 50, ten classes. ``embeddings``: 48,000 × 384 in float32. Each model has
 a process of its own: seconds, CPU seconds, peak memory beyond the data, and 10,000 predictions
@@ -78,9 +79,10 @@ def rows_of_classes(n: int, d: int, dtype: str = "float64", seed: int = 0):
     return X, own % 10
 
 
-def cost(name: str) -> None:
+def cost(name: str, share: float) -> None:
     """Print time, memory and accuracy of each model."""
     n, d, dtype = SIZES[name]
+    n = int(share * n)
     print(f"{n:,} × {d} {dtype}, {QUERIES:,} predictions; memory beyond the data")
     print(f"{'':26}{'fit s':>8}{'CPU s':>8}{'MB':>8}{'predict s':>11}{'CPU s':>8}{'accuracy':>10}")
     found = {}
@@ -142,13 +144,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     everything = ["million", "embeddings", "curves"]
     parser.add_argument("what", nargs="*", choices=everything, default=everything)
+    parser.add_argument("--share", type=float, default=1.0, help="of the rows")
     parser.add_argument("--tables", type=Path)
     given = parser.parse_args()
     for name in given.what:
         if name == "curves":
             curves(given.tables)
         else:
-            cost(name)
+            cost(name, given.share)
 
 
 if __name__ == "__main__":

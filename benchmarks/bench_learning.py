@@ -1,13 +1,13 @@
 """Time learning and predicting against pylmnn, mlpack, NCA and scikit-learn's neighbours.
 
-    python benchmarks/bench_learning.py [loss] [flat] [auto] [predict]
+    python benchmarks/bench_learning.py [loss] [flat] [auto] [predict] [--rounds 3]
 
 pylmnn and mlpack run in environments of their own, made here (``.venv-peers``). Everything uses
-one thread; CPU seconds, interleaved, medians of three.
+one thread; CPU seconds, interleaved, medians of the rounds.
 """
 
+import argparse
 import os
-import sys
 import time
 import warnings
 
@@ -33,7 +33,6 @@ from cayleyklein import (  # noqa: E402
 from cayleyklein.learning.objectives.large_margin import LargeMargin, nearest_of_class  # noqa: E402
 from cayleyklein.learning.objectives.lifted import Parameters  # noqa: E402
 
-ROUNDS = 3
 LMNN = """
 start = time.process_time()
 learner = LMNN(n_neighbors=3, max_iter=50, random_state=0).fit(data["X"], data["y"])
@@ -69,7 +68,7 @@ def generated(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return StandardScaler().fit_transform(X), y  # as the peers want them
 
 
-def loss() -> None:
+def loss(_rounds: int) -> None:
     """Time one evaluation of the loss and gradient over its matrix product."""
     print("one evaluation over its GEMM, 1,250 anchors among 5,000 rows:")
     for d in (16, 50, 200):
@@ -93,13 +92,13 @@ def loss() -> None:
         )
 
 
-def flat() -> None:
+def flat(rounds: int) -> None:
     """Time flat LMNN beside pylmnn's and mlpack's, 50 iterations; 3-NN accuracy on 2,000 rows."""
     X, y = generated(7000, 50)
     X_train, y_train, X_test, y_test = X[:5000], y[:5000], X[5000:], y[5000:]
     seconds: dict[str, list[float]] = {}
     shares = {}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name in ("cayleyklein", "pylmnn", "mlpack"):
             if name == "cayleyklein":
                 learner = CurvedLMNN(geometry="flat", random_state=0)
@@ -118,13 +117,13 @@ def flat() -> None:
         print(f"  {name}: {np.median(all_seconds):.2f} s, {shares[name]:.4f}")
 
 
-def auto() -> None:
+def auto(rounds: int) -> None:
     """Time the default learner beside NCA."""
     for n, d in ((500, 20), (5000, 50)):
         X, y = generated(n + 2000, d)
         train, test = (X[:n], y[:n]), (X[n:], y[n:])
         ours, nca = [], []
-        for _ in range(ROUNDS if n < 1000 else 1):
+        for _ in range(rounds if n < 1000 else 1):
             model = CurvedKNeighborsClassifier(random_state=0)
             ours.append(cpu(lambda m=model, t=train: m.fit(*t))[0])
             linear = NeighborhoodComponentsAnalysis(random_state=0)
@@ -138,7 +137,7 @@ def auto() -> None:
         )
 
 
-def predict() -> None:
+def predict(_rounds: int) -> None:
     """Time predictions over scikit-learn's Euclidean brute search of the same rows."""
     print("1,000 predictions by 15 neighbours over scikit-learn's brute search of the same rows:")
     for n, d in ((20_000, 50), (10_000, 384)):
@@ -169,7 +168,11 @@ def predict() -> None:
 PARTS = {"loss": loss, "flat": flat, "auto": auto, "predict": predict}
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", default=list(PARTS))
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
     X, y = generated(120, 20)
     CurvedKNeighborsClassifier(random_state=0).fit(X, y).predict(X)  # compiles
-    for name in sys.argv[1:] or PARTS:
-        PARTS[name]()
+    for name in given.parts:
+        PARTS[name](given.rounds)

@@ -1,17 +1,16 @@
 """Run the measurements behind the documents' numbers, and check the documents against them.
 
-    python benchmarks/evidence.py             # run nearly all, two hours: make evidence
-    python benchmarks/evidence.py first wide  # run some of it; paper: its own protocol, hours
+    python benchmarks/evidence.py             # take again what has changed: make evidence
+    python benchmarks/evidence.py first wide  # of these only; paper: its own protocol, hours
+    python benchmarks/evidence.py --status    # say what would be taken again
+    python benchmarks/evidence.py --quick     # check claims at lower precision, record nothing
     python benchmarks/evidence.py --check     # only compare the documents with what was measured
 
-Each measurement's output is kept in ``docs/evidence/NAME.txt``, under its command and its
-provenance. ``docs/evidence/claims.toml`` lists what README and documentation say about them: a
-text with gaps, and the patterns that find the numbers for the gaps in an output. A claim holds if
-the page has the text with these numbers; claims with a ``table`` are the rows of the table between
-the page's marks ``<!-- evidence: NAME -->`` and ``<!-- /evidence -->``, and are written there. One
-with ``each`` is a claim for each pair of a name, put for NAME in the text, and a pattern, put for
-KEY in the patterns.
-``docs/evidence.md`` is the table of all claims.
+Each measurement's output is kept in ``docs/evidence/NAME.txt``, under its command, its provenance
+and a digest of its sources (``_sources.py``). It is taken again if the digest has changed since, or
+always with ``--again``. Measurements that use one thread run two at a time. A run that was
+interrupted goes on with what is left. What the documents claim is in ``docs/evidence/claims.toml``,
+see ``_claims.py``.
 """
 
 from __future__ import annotations
@@ -21,22 +20,24 @@ import os
 import platform
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
-import tomllib
-from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
+import _claims
+import _sources
+
 ROOT = Path(__file__).parents[1]
 OUTPUTS = ROOT / "docs" / "evidence"
+QUICK_OUTPUTS = ROOT / "docs" / "_build" / "evidence"
 PAGE = ROOT / "docs" / "evidence.md"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 RUNS = {
-    "start": "tests/snippets.py README.md",
     "first": "benchmarks/bench_first.py",
     "pairwise": "benchmarks/bench_pairwise.py",
     "learning": "benchmarks/bench_learning.py",
@@ -69,41 +70,132 @@ RUNS = {
     "constants": "benchmarks/bench_constants.py --tables sonar vowel balance diabetes friedman"
     " 'friedman, gaps' --only GAMMAS RIDGES NEIGHBORS",
     "classifiers": "benchmarks/bench_classifiers.py --rows 500",
+    "messy": "benchmarks/bench_messy.py --folder mixed --rows 500 1500 4000 --splits 3",
     "paper": "-m cayleyklein reproduce --full -o docs/_build/paper",
 }
 """Name of the output → arguments of Python; the quick ones first."""
 
-ASKED_FOR = ("paper", "sizes")
-"""Measurements that run only where they are named: the paper's protocol takes hours, and sizes need
-the UCI tables letter and magic in a folder `tables`."""
+ASKED_FOR = {"paper": None, "sizes": ROOT / "tables", "messy": ROOT / "mixed"}
+"""Measurements that run only where they are named, and the folder of tables that they need: the
+paper's protocol takes hours, sizes need the UCI tables letter and magic, messy real mixed ones."""
 
 ALL_CORES = ("first", "large", "dask", "explorer", "kernels")
-"""Measurements with as many threads as a user would have; the others run in one."""
+"""Measurements with as many threads as a user would have; the others run in one, two at a time."""
 
 MEASURED = ("src", "benchmarks", "examples", "tests", "pyproject.toml")
 """What a measurement depends on."""
 
-HEAD = """\
-# Evidence
 
-Every number of README and of this documentation, with the line of output that proves it.
-{n} claims on {pages} pages rest on {outputs} measurements; {held} of them hold. Open a claim to
-see its proof.
+class Quick(NamedTuple):
+    """How claims are checked at lower precision: arguments, and sizes read as the recorded ones."""
 
-`make evidence` takes the measurements again (two hours on two cores) and writes this page; a
-test fails where a page and an output differ. The outputs, each under its command, commit and
-versions, are in the repository's folder `docs/evidence`.
-"""
+    command: str
+    smaller: bool = False  # fewer or smaller tables: times and memory may only be less
+    read_as: dict[str, str] = {}  # noqa: RUF012
 
 
-class Claim(NamedTuple):
-    """A text with numbers on a page, and where the numbers come from."""
+FEW_SETS = "wine sonar iris australian heart wisconsin"
+QUICK = {
+    "first": Quick("benchmarks/bench_first.py --repeats 1"),
+    "pairwise": Quick("benchmarks/bench_pairwise.py"),
+    "learning": Quick("benchmarks/bench_learning.py --rounds 1"),
+    "neighbors": Quick("benchmarks/bench_neighbors.py brute tree --quick"),
+    "vantage": Quick(
+        "benchmarks/bench_neighbors.py vantage --rows 10000",
+        True,
+        {"n = 10000:": "n = 100000:", "n = 1000:": "n = 10000:", "n = 100:": "n = 1000:"},
+    ),
+    "diagrams": Quick("benchmarks/bench_diagrams.py --repeats 1"),
+    "wide": Quick("benchmarks/bench_wide.py cost"),
+    "large": Quick(
+        "benchmarks/bench_large.py million embeddings --share 0.05",
+        True,
+        {"50,000 × 50": "1,000,000 × 50", "2,400 × 384": "48,000 × 384"},
+    ),
+    "dask": Quick("benchmarks/bench_dask.py --rows 200000 --repeats 1", True),
+    "mds": Quick(
+        "benchmarks/bench_mds.py 200 500", True, {"200 rows": "500 rows", "500 rows": "2000 rows"}
+    ),
+    "svm": Quick("benchmarks/bench_svm.py --draws 1"),
+    "meshes": Quick("benchmarks/bench_meshes.py --repeats 1"),
+    "curved": Quick("examples/plot_truly_curved.py"),
+    "weak": Quick("benchmarks/bench_weak.py sets --seeds 1"),
+    "regression": Quick("benchmarks/bench_regression.py --seeds 1 --rows 150", True),
+    "kernels": Quick(
+        "benchmarks/bench_kernels.py 20000x50", True, {"20,000 × 50": "1,000,000 × 50"}
+    ),
+    "hard": Quick(
+        "benchmarks/bench_hard.py --draws 1 --problems 'nested Gaussians' rules '5 of 100 columns'"
+        " 'Cauchy columns' '25 % label noise' '3 % minority' 'n = 20' 'n = 40'"
+    ),
+    "sizes": Quick(
+        "benchmarks/bench_sizes.py --tables tables --models kernel boosting --sizes 250 1000"
+        " --shapes 500x20 1500x20"
+    ),
+    "growth": Quick(
+        "benchmarks/bench_growth.py --rows 500 8000 --columns 5 20"
+        " --only CurvedKNeighborsClassifier CurvedKernelClassifier CurvedKernelRegressor",
+        True,
+        {"8,000 × 20": "100,000 × 20"},
+    ),
+    "curved-parts": Quick(
+        f"benchmarks/bench_curved_parts.py --splits 1 --rows 150 --sets {FEW_SETS}",
+        True,
+        {"150 rows": "500 rows"},
+    ),
+    "larger": Quick(
+        RUNS["larger"]
+        .replace("4000", "1000")
+        .replace(
+            "banana contraceptive marketing penbased phoneme ring segment spambase texture titanic"
+            " twonorm",
+            "banana phoneme segment twonorm",
+        ),
+        True,
+        {"1000 rows": "4000 rows"},
+    ),
+    "classifiers": Quick(
+        f"benchmarks/bench_classifiers.py --rows 200 --splits 1 --sets {FEW_SETS}",
+        True,
+        {"200 rows": "500 rows"},
+    ),
+    "messy": Quick(
+        "benchmarks/bench_messy.py --folder mixed --rows 500 --splits 1",
+        True,
+    ),
+}
+"""Of every measurement that a claim rests on."""
 
-    page: str
-    table: str | None
-    text: str
-    proofs: tuple[tuple[str, str], ...]  # output, line
-    holds: bool
+
+class Measurement(NamedTuple):
+    """A command, and the file that its output goes to."""
+
+    name: str
+    command: str
+    folder: Path
+    read_as: dict[str, str]
+
+    @property
+    def path(self) -> Path:
+        """Its output."""
+        return self.folder / f"{self.name}.txt"
+
+    @property
+    def alone(self) -> bool:
+        """Whether it takes all cores."""
+        return self.name in ALL_CORES
+
+    def digest(self) -> str:
+        """Return the digest of what it depends on."""
+        return _sources.digest(self.command, ROOT)
+
+    def changed(self) -> bool:
+        """Whether its sources are not those of its output, or there is none."""
+        if not self.path.exists():
+            return True
+        head = "".join(self.path.read_text("utf-8").splitlines(keepends=True)[:3])
+        found = re.search(r"; sources ([0-9a-f]{12})$", head, re.M)
+        return found is None or found[1] != self.digest()
 
 
 def provenance() -> str:
@@ -115,7 +207,7 @@ def provenance() -> str:
         )
         return done.stdout.strip()
 
-    commit = git("describe", "--always", "--abbrev=12")
+    commit = git("describe", "--always", "--exclude=*", "--abbrev=12")
     if git("status", "--porcelain", "--", *MEASURED):  # documents change as they are written
         commit += ", with changes"
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
@@ -126,149 +218,167 @@ def provenance() -> str:
     )
 
 
-def measure(name: str) -> None:
-    """Run one measurement and keep its output; a failed run leaves the old output."""
-    command = RUNS[name]
-    print(f"== {name}: python {command}", flush=True)
-    one = {} if name in ALL_CORES else {"OMP_NUM_THREADS": "1"}
-    limits = "".join(f"{key}={value} " for key, value in one.items())
-    head = f"$ {limits}python {command}\n{provenance()}"
-    start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, *shlex.split(command)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env=os.environ | one,
-    )
-    if done.returncode:
-        sys.exit(f"{name} failed:\n{done.stdout}\n{done.stderr}")
-    OUTPUTS.mkdir(exist_ok=True)
-    output = done.stdout.replace(f"{ROOT}/", "")  # where the clone is, nobody needs to know
-    took = f"{time.perf_counter() - start:.0f} s"
-    (OUTPUTS / f"{name}.txt").write_text(f"{head}; took {took}\n\n{output}", "utf-8")
-    print(f"   {took}", flush=True)
+class Running:
+    """A measurement that is being taken; its output is written when it is whole."""
+
+    def __init__(self, what: Measurement) -> None:
+        self.what = what
+        one = {} if what.alone else {"OMP_NUM_THREADS": "1"}
+        limits = "".join(f"{key}={value} " for key, value in one.items())
+        self.head = f"$ {limits}python {what.command}\n{provenance()}"
+        self.digest = what.digest()
+        what.folder.mkdir(parents=True, exist_ok=True)
+        self.part = what.path.with_suffix(".part")
+        self.errors = what.path.with_suffix(".errors")
+        self.start = time.perf_counter()
+        with self.part.open("w") as output, self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, *shlex.split(what.command)],
+                cwd=ROOT,
+                stdout=output,
+                stderr=errors,
+                env=os.environ | one,
+                start_new_session=True,  # its own processes end with it
+            )
+
+    def finish(self) -> str | None:
+        """Keep the output, or return what is wrong; a failed run leaves the old output."""
+        text, errors = self.part.read_text("utf-8"), self.errors.read_text("utf-8")
+        self.drop()
+        if self.process.returncode:
+            return f"{self.what.name} failed:\n{text[-2000:]}\n{errors[-4000:]}"
+        text = text.replace(f"{ROOT}/", "")  # where the clone is, nobody needs to know
+        if self.what.read_as:
+            sizes = "|".join(map(re.escape, self.what.read_as))
+            alone = re.compile(rf"(?<![\d,])(?:{sizes})")
+            text = alone.sub(lambda match: self.what.read_as[match[0]], text)
+        took = f"{time.perf_counter() - self.start:.0f} s"
+        whole = f"{self.head}; took {took}; sources {self.digest}\n\n{text}"
+        new = self.what.path.with_suffix(".new")
+        new.write_text(whole, "utf-8")
+        new.replace(self.what.path)
+        print(f"   {self.what.name} took {took}", flush=True)
+        return None
+
+    def stop(self) -> None:
+        """End it, and what it started."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            self.process.wait()
+        self.drop()
+
+    def drop(self) -> None:
+        """Remove what is not whole."""
+        self.part.unlink(missing_ok=True)
+        self.errors.unlink(missing_ok=True)
 
 
-def find(output: str, pattern: str) -> tuple[list[float], str]:
-    """Return the numbers of a pattern's groups, and the line in which the match ends."""
-    path = OUTPUTS / f"{output}.txt"
-    if not path.exists():
-        raise LookupError(f"docs/evidence/{output}.txt is missing: run evidence.py {output}")
-    text = path.read_text("utf-8")
-    match = re.search(pattern, text, re.MULTILINE | re.DOTALL)
-    if match is None:
-        raise LookupError(f"docs/evidence/{output}.txt has nothing like {pattern!r}")
-    end = text.find("\n", match.end())
-    line = text[text.rfind("\n", 0, match.end()) + 1 : end if end >= 0 else None]
-    return [float(number.replace(",", "")) for number in match.groups()], line.strip()
-
-
-def claims() -> list[Claim]:
-    """Return every claim, with the numbers as measured in its text."""
-    listed = tomllib.loads((OUTPUTS / "claims.toml").read_text("utf-8"))["claim"]
-    found = []
-    for entry in listed:
-        for name, key in entry.get("each", [["", ""]]):
-            numbers: list[float] = []
-            proofs = []
-            for output, pattern in entry["from"]:
-                some, line = find(output, pattern.replace("KEY", key))
-                numbers += some
-                proofs.append((output, line))
-            text = entry["text"].replace("NAME", name).format(*numbers).replace("nan", "none")
-            page = " ".join((ROOT / entry["page"]).read_text("utf-8").split())
-            holds = " ".join(text.split()) in page
-            found.append(Claim(entry["page"], entry.get("table"), text, tuple(proofs), holds))
-    return found
-
-
-def write_tables(found: list[Claim]) -> None:
-    """Write the rows of every table of claims into its page, below the table's head."""
-    rows: dict[tuple[str, str], list[str]] = {}
-    for claim in found:
-        if claim.table is not None:
-            rows.setdefault((claim.page, claim.table), []).append(claim.text)
-    for (page, table), texts in rows.items():
-        path = ROOT / page
-        body = re.escape(f"<!-- evidence: {table} -->") + r"\n(\|.*\n\|.*\n)(?:\|.*\n)*"
-        text, n = re.subn(
-            f"({body})(?=<!-- /evidence -->)",
-            lambda m, table=table, texts=texts: (
-                f"<!-- evidence: {table} -->\n{m[2]}" + "".join(f"{row}\n" for row in texts)
-            ),
-            path.read_text("utf-8"),
-        )
-        if n != 1:
-            raise LookupError(f"{page} has {n} tables marked <!-- evidence: {table} -->, not one")
-        path.write_text(text, "utf-8")
-
-
-def write_paper() -> None:
-    """Write the paper's tables, as they were computed, between their marks in a page."""
-    path = ROOT / "docs" / "experiments.md"
-    text = path.read_text("utf-8")
-    for name in ("exp", "targets", "mixed"):
-        table = (ROOT / "docs" / "_build" / "paper" / f"{name}.md").read_text("utf-8")
-        start, end = f"<!-- reproduce {name} -->\n", f"<!-- /reproduce {name} -->\n"
-        before, *rest = re.split(f"{start}.*?{end}", text, flags=re.DOTALL)
-        if len(rest) != 1:
-            raise LookupError(f"{path.name} has {len(rest)} places for the table {name}, not one")
-        text = before + start + table + end + rest[0]
-    path.write_text(text, "utf-8")
-
-
-def page_of(found: list[Claim]) -> str:
-    """Return the claims page by page, each with its proofs folded below it."""
-    outputs = {output for claim in found for output, _ in claim.proofs}
-    pages = dict.fromkeys(claim.page for claim in found)
-    held = sum(claim.holds for claim in found)
-    parts = [HEAD.format(n=len(found), pages=len(pages), outputs=len(outputs), held=held)]
-    for page in pages:
-        own = [claim for claim in found if claim.page == page]
-        parts.append(f"\n## {Path(page).name}\n\n" + "\n".join(map(_folded, own)) + "\n")
-    return "".join(parts)
-
-
-def _folded(claim: Claim) -> str:
-    """Return a claim as HTML that opens to the lines of output behind it."""
-
-    def cell(text: str) -> str:
-        return " ".join(text.strip().strip("|").replace("|", "·").split())
-
-    lines = dict.fromkeys(f"{output}: {cell(line)}" for output, line in claim.proofs)
-    said = escape(cell(claim.text.replace("`", "").replace("**", "")))
-    return f"<details><summary>{said}</summary><pre>{escape(chr(10).join(lines))}</pre></details>"
-
-
-def main() -> None:
-    """Run what is asked for, then check."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(RUNS)}")
-    parser.add_argument("--check", action="store_true")
-    given = parser.parse_args()
-    if unknown := set(given.names) - set(RUNS):
-        parser.error(f"no measurement is called {', '.join(sorted(unknown))}")
-    if not given.check:
-        for name in given.names or [name for name in RUNS if name not in ASKED_FOR]:
-            measure(name)
+def take(waiting: list[Measurement], jobs: int) -> list[str]:
+    """Take measurements, those with one thread side by side; return what went wrong."""
+    waiting = sorted(waiting, key=lambda each: not each.alone)
+    running: list[Running] = []
+    failed = []
     try:
-        if not given.check and "paper" in given.names:
-            write_paper()
-        write_tables(claims())
-        found = claims()
-    except LookupError as error:
-        sys.exit(str(error))
-    PAGE.write_text(page_of(found), "utf-8")
-    import _figure  # beside this script
+        while waiting or running:
+            if waiting and len(running) < (1 if waiting[0].alone else jobs):
+                print(f"== {waiting[0].name}: python {waiting[0].command}", flush=True)
+                running.append(Running(waiting.pop(0)))
+                continue
+            time.sleep(0.1)
+            for each in [each for each in running if each.process.poll() is not None]:
+                running.remove(each)
+                if problem := each.finish():
+                    print(problem.partition("\n")[0], flush=True)
+                    failed.append(problem)
+    finally:
+        for each in running:
+            each.stop()
+    return failed
+
+
+def check_quickly(names: list[str], failed: list[str]) -> int:
+    """Print which claims the quick runs contradict, and return the exit code."""
+    smaller = {name for name in names if QUICK[name].smaller}
+    wrong, silent, n_right = _claims.compare(ROOT, OUTPUTS, QUICK_OUTPUTS, smaller)
+    for problem in failed:
+        print(problem)
+    for title, listed in (
+        ("not measured at this level", silent),
+        ("CONTRADICTED by the quick runs", wrong),
+    ):
+        if listed:
+            print(f"\n{title}:", *listed, sep="\n  ")
+    print(f"\n{n_right} claims agree, {len(wrong)} do not, {len(silent)} were not measured.")
+    return 1 if wrong or failed else 0
+
+
+def write_documents(given: argparse.Namespace, failed: list[str]) -> int:
+    """Write tables, the page of claims and the figure; print what the documents should say."""
+    if not given.check and "paper" in given.names:
+        _claims.write_paper(ROOT)
+    _claims.write_tables(ROOT, _claims.claims(ROOT, OUTPUTS))
+    found = _claims.claims(ROOT, OUTPUTS)
+    PAGE.write_text(_claims.page_of(found), "utf-8")
+    import _figure  # which imports Matplotlib
 
     both = [(OUTPUTS / f"{name}.txt").read_text("utf-8") for name in ("classifiers", "verdicts")]
     _figure.draw(*both, ROOT / "docs" / "_static" / "curvature-adds.svg")
     for claim in found:
-        if not claim.holds:
+        if not claim.right:
+            print(f"{claim.page} may no longer say: {claim.text}")
+        elif not claim.said:
             print(f"{claim.page} should say: {claim.text}")
-    sys.exit(0 if all(claim.holds for claim in found) else 1)
+    for problem in failed:
+        print(problem)
+    return 0 if all(claim.holds for claim in found) and not failed else 1
+
+
+def chosen(given: argparse.Namespace) -> list[Measurement]:
+    """Return the measurements that are asked for, whether changed or not."""
+    runs = {name: quick.command for name, quick in QUICK.items()} if given.quick else RUNS
+    if unknown := set(given.names) - set(runs):
+        sys.exit(f"No measurement is called {', '.join(sorted(unknown))}: {', '.join(runs)}.")
+    names = given.names or [
+        name
+        for name in runs
+        if name not in ASKED_FOR
+        or (given.quick and (tables := ASKED_FOR[name]) is not None and tables.is_dir())
+    ]
+    folder = QUICK_OUTPUTS if given.quick else OUTPUTS
+    return [
+        Measurement(name, runs[name], folder, QUICK[name].read_as if given.quick else {})
+        for name in names
+    ]
+
+
+def main() -> int:
+    """Run what is asked for and has changed, then check."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(RUNS)}")
+    parser.add_argument("--check", action="store_true", help="take no measurement")
+    parser.add_argument("--status", action="store_true", help="only say what has changed")
+    parser.add_argument("--quick", action="store_true", help="lower precision, record nothing")
+    parser.add_argument("--again", action="store_true", help="whether it has changed or not")
+    parser.add_argument("--jobs", type=int, default=2, help="of one thread at a time")
+    given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as by Ctrl-C: end what was started
+    asked = chosen(given)
+    changed = [each for each in asked if given.again or each.changed()]
+    if given.status:
+        print("changed:", *([each.name for each in changed] or ["nothing"]))
+        return 0
+    try:
+        failed = [] if given.check else take(changed, given.jobs)
+        if given.quick:
+            return check_quickly([each.name for each in asked], failed)
+        return write_documents(given, failed)
+    except LookupError as error:
+        print(error)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted: the same command goes on with what is left.")
+        return 130
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
