@@ -58,7 +58,7 @@ format: $(READY) ## Rewrite the code in the house format
 bench: $(READY) ## Run every benchmark in turn
 	@set -e; for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python "$$bench"; done
 
-evidence: $(READY) ## Take the measurements behind the documents again, two hours, and check the documents
+evidence: $(READY) ## Take again the measurements that have changed, and check the documents (ARGS=--quick)
 	$(BIN)/python benchmarks/evidence.py $(ARGS)
 
 # A fresh environment each time: a warning in an unchanged page must not go unseen. One BLAS thread,
