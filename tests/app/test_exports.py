@@ -10,7 +10,7 @@ import pytest
 
 from cayleyklein.app import draw_plane
 from cayleyklein.app._exports import EXPORTS, offline_page, plane_code, plane_svg, points_csv
-from cayleyklein.app._limits import MOST_POINTS
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._state import CHART_NAMES, LAYERS, PlaneState, scatter
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
@@ -70,7 +70,7 @@ def test_the_offline_page_needs_nothing():
 
 
 def test_files_of_the_largest_scene_are_bounded():
-    large = PlaneState(points=scatter(MOST_POINTS, seed=0), shown=frozenset(LAYERS))
+    large = PlaneState(points=scatter(LIMITS.most_points, seed=0), shown=frozenset(LAYERS))
     for name, (_, make) in EXPORTS.items():
         assert len(make(large, "light")) < 8_000_000, name
 

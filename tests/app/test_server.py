@@ -13,6 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ pytest.importorskip("tornado")
 
 from tornado.websocket import websocket_connect
 
-from cayleyklein.app import _limits, explore
+from cayleyklein.app import _server, explore
 from cayleyklein.app._learn import LearnSession, run_apart
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._scene import handle_places
 from cayleyklein.app._server import (
     HEADERS,
@@ -156,7 +158,7 @@ def test_head_has_the_headers_of_get(address):
 
 
 def test_half_sent_requests_are_dropped(monkeypatch):
-    monkeypatch.setattr(_limits, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(_server, "LIMITS", replace(LIMITS, request_seconds=0.2))
 
     async def wait():
         server = Explorer()
@@ -171,7 +173,7 @@ def test_half_sent_requests_are_dropped(monkeypatch):
 
 
 def test_heavy_exports_delay_nobody(address):
-    heavy = PlaneState(points=scatter(_limits.MOST_POINTS, seed=0), order=3).query
+    heavy = PlaneState(points=scatter(LIMITS.most_points, seed=0), order=3).query
     done = threading.Event()
 
     def export():
@@ -202,7 +204,7 @@ def test_an_export_that_takes_too_long_is_ended():
 
 
 def test_an_address_of_the_most_points_is_answered(address):
-    query = PlaneState(points=scatter(_limits.MOST_POINTS, seed=0)).query
+    query = PlaneState(points=scatter(LIMITS.most_points, seed=0)).query
     assert len(query) > 30_000
     assert get(f"{address}/export/points.csv?{query}")[0] == 200
     assert get(f"{address}/?{'x' * 70_000}")[0] == 200

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cayleyklein.app._limits import MOST_POINTS
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._scene import handle_places
 from cayleyklein.app._session import PlaneSession, run_command
 from cayleyklein.app._state import CHART_NAMES, PlaneState, scatter
@@ -142,8 +142,8 @@ def test_add_delete_label_and_nudge(session):
 
 
 def test_bounds(session):
-    run_command(session, {"do": "scatter", "n": MOST_POINTS, "seed": 1})
-    with pytest.raises(InvalidInputError, match=str(MOST_POINTS)):
+    run_command(session, {"do": "scatter", "n": LIMITS.most_points, "seed": 1})
+    with pytest.raises(InvalidInputError, match=str(LIMITS.most_points)):
         run_command(session, {"do": "add", "x": 0.0, "y": 0.0})
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.app._learn import LearnState
-from cayleyklein.app._limits import MOST_POINTS
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._state import (
     CHART_NAMES,
     LAYERS,
@@ -71,7 +71,7 @@ def test_an_error_quotes_what_was_sent_in_part_only():
         ("points=0,0,20", "class"),
         ("points=1e9,0,0", "within"),
         ("chosen=0,x", "chosen"),
-        ("points=" + "0,0,0;" * (MOST_POINTS + 1), "the most"),
+        ("points=" + "0,0,0;" * (LIMITS.most_points + 1), "the most"),
     ],
 )
 def test_an_error_names_what_is_wrong(parts, said):

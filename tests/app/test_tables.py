@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pandas")
 
-from cayleyklein.app._limits import TABLE_BYTES, TABLE_COLUMNS, TABLE_ROWS
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._state import LETTERS
 from cayleyklein.app._tables import (
     bundled_source,
@@ -93,10 +93,10 @@ def test_finds_the_column_of_classes_by_its_name():
         ("a,b,c\n1,2,x\n3,4,x\n", "has 1 classes with two rows or more"),
         ("a,b,c\n1,2,x\n3,4,x\n5,6,y\n", "has 1 classes with two rows or more"),
         ("\0\0\0,,\n", "not text"),
-        ("1,2,x\n" * (TABLE_ROWS + 1), "rows"),
-        (",".join(["1"] * (TABLE_COLUMNS + 1)) + "\n", "columns"),
+        ("1,2,x\n" * (LIMITS.table_rows + 1), "rows"),
+        (",".join(["1"] * (LIMITS.table_columns + 1)) + "\n", "columns"),
         ("".join(f"{i},{i * i},c{i}\n" for i in range(len(LETTERS) + 1)), "classes"),
-        ("1" * (TABLE_BYTES + 1), "bytes"),
+        ("1" * (LIMITS.table_bytes + 1), "bytes"),
     ],
 )
 def test_says_what_is_wrong(text, said):

@@ -28,7 +28,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from cayleyklein.app._learn import LearnState
-from cayleyklein.app._limits import TABLE_BYTES
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._session import PlaneSession, run_command
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import prepare, read_source
@@ -447,7 +447,7 @@ uploads = st.tuples(
             lambda c: bytes(edited(*c))
         ),
         # now and then more than is read
-        st.integers(0, 20).map(lambda n: "1,2,x\n" * (TABLE_BYTES // 5 if n == 20 else n)),
+        st.integers(0, 20).map(lambda n: "1,2,x\n" * (LIMITS.table_bytes // 5 if n == 20 else n)),
     ),
     st.text(max_size=40),
 )

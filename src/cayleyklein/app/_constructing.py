@@ -7,15 +7,15 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice, as_real
-from cayleyklein.app import _figures, _limits, _measures, _scene, _state, _views
-from cayleyklein.app._tools import FITTING, MOVES, POINT_KINDS, PROMPTS, TOOLS
+from cayleyklein.app import _figures, _measures, _scene, _state, _views
+from cayleyklein.app._limits import LIMITS
+from cayleyklein.app._tools import CIRCLE_KINDS, LINE_KINDS, MOVES, NEEDS, POINT_KINDS, TOOLS
 from cayleyklein.exceptions import InvalidInputError
 
-WHERE = {"O": "line or circle", "W": "line, circle or polygon", "L": "line", "C": "circle"}
 OBJECT_GROUPS = {  # of the list of objects
     "points": POINT_KINDS,
-    "lines": ("segment", "line", "perpendicular", "mediator", "bisector", "tangent", "parallels"),
-    "curves": ("circle", "ball", "compass", "horocycle", "equidistant", "locus"),
+    "lines": (*LINE_KINDS, "parallels"),
+    "curves": (*CIRCLE_KINDS, "horocycle", "equidistant", "locus"),
     "polygons": ("polygon",),
     "measures": ("angle", "distance", "number", "note"),
 }
@@ -57,7 +57,7 @@ class Constructing:
         names = [f.name for f in self.state.objects if needed and f.fits(needed)]
         if needed:
             start = f" {', '.join(self.picked)}: then" if self.picked else ": choose"
-            prompt = f"{TOOLS[self.tool].title}{start} {PROMPTS[needed]}."
+            prompt = f"{TOOLS[self.tool].title}{start} {NEEDS[needed].prompt}."
             if self.tool == "polygon" and len(self.picked) > 2:
                 prompt += f" Choose {self.picked[0]} again to end."
         return {
@@ -93,9 +93,9 @@ class Constructing:
         if needed == "N":
             self.do_take(self._new_number())
             return
-        found = self.drafter.construction.nearest(spot, looking, abs(reach), FITTING[needed])
-        if found is None and needed in WHERE:
-            raise InvalidInputError(f"There is no {WHERE[needed]} here; choose one.")
+        found = self.drafter.construction.nearest(spot, looking, abs(reach), NEEDS[needed].kinds)
+        if found is None and NEEDS[needed].place:
+            raise InvalidInputError(f"There is no {NEEDS[needed].place} here; choose one.")
         if found is None and needed == "G":
             raise InvalidInputError("Choose a point on an object here, or a slider in the list.")
         if self.tool == "on" and found is not None:
@@ -122,7 +122,7 @@ class Constructing:
             name = self._new_number()
         figure = self.drafter.construction.by_name.get(name)
         if figure is None or not figure.fits(needed):
-            raise InvalidInputError(f"Choose {PROMPTS[needed]}.")
+            raise InvalidInputError(f"Choose {NEEDS[needed].prompt}.")
         if self.tool == "on":
             self._put_on(name, None)
             return
@@ -155,7 +155,7 @@ class Constructing:
     def _construct_all(self, parents: tuple[str, ...]) -> None:
         """Construct both intersections of circles and lines, and both tangents."""
         figures = self.drafter.construction.by_name
-        lines = [name for name in parents if figures[name].kind in FITTING["L"]]
+        lines = [name for name in parents if figures[name].kind in LINE_KINDS]
         first = _figures.Figure(self.tool, "", parents)
         self._construct(first)
         if len(lines) < 2:
@@ -183,8 +183,8 @@ class Constructing:
     def _construct(self, figure: _figures.Figure) -> str:
         figures = self.state.objects
         taken = self.drafter.construction.by_name
-        if len(figures) >= _limits.MOST_FIGURES:
-            raise InvalidInputError(f"{_limits.MOST_FIGURES} objects are the most of a page.")
+        if len(figures) >= LIMITS.most_figures:
+            raise InvalidInputError(f"{LIMITS.most_figures} objects are the most of a page.")
         name = "".join(figure.parents)[:12] if figure.kind == "polygon" else ""
         if not name or name in taken:
             name = _figures.new_name(figure.kind, taken)

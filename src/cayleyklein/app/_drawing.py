@@ -11,11 +11,6 @@ from cayleyklein.app._tools import POINT_KINDS
 from cayleyklein.plotting.shapes import NOTHING, Shape
 from cayleyklein.plotting.views import Canvas
 
-FIGURE_WIDTH = 2.4  # of lines, in pixels
-BRIGHT = 7.0  # of the glow around the figure that is chosen in the list
-FIGURE_DASHES: dict[str, tuple[float, ...]] = {"distance": (6, 4), "locus": (1, 4)}
-LABEL_PARTS = (0.5, 0.12, 0.3, 0.7, 0.88, 0.2, 0.8, 0.4, 0.6)  # of a path, where its label may be
-
 
 def draw_construction(made: Construction, canvas: Canvas, lit: Collection[str] = ()) -> None:
     """Draw what is not hidden; the figures `lit` have a glow."""
@@ -46,8 +41,9 @@ def _draw_curve(made: Construction, canvas: Canvas, figure: Figure, lit: bool) -
     if figure.kind == "polygon":
         canvas.rings(path[~np.isnan(path[:, 0])][None], figure.color, 0.12)
     if lit:
-        canvas.line(path, "gold", BRIGHT, alpha=0.5)
-    canvas.line(path, figure.color, FIGURE_WIDTH, FIGURE_DASHES.get(figure.kind, ()))
+        canvas.line(path, "gold", 7.0, alpha=0.5)
+    dashes: dict[str, tuple[float, ...]] = {"distance": (6, 4), "locus": (1, 4)}
+    canvas.line(path, figure.color, 2.4, dashes.get(figure.kind, ()))
 
 
 def _label_curve(made: Construction, canvas: Canvas, figure: Figure, place: object) -> None:
@@ -65,7 +61,9 @@ def _label_curve(made: Construction, canvas: Canvas, figure: Figure, place: obje
     else:
         off = np.abs(seen - view.middle).max(axis=1)
         shown = seen[off < 0.9 * view.half_width]
-        parts = LABEL_PARTS if figure.kind in ("segment", "distance", "angle") else LABEL_PARTS[1:]
+        parts = [0.12, 0.3, 0.7, 0.88, 0.2, 0.8, 0.4, 0.6]  # of the path, where its label may be
+        if figure.kind in ("segment", "distance", "angle"):
+            parts = [0.5, *parts]
         anchors = shown[[int(part * (len(shown) - 1)) for part in parts]] if len(shown) else NOTHING
     named = figure.kind not in ("polygon", "angle", "distance")
     text = f"{figure.name} = {measured}" if named and measured else measured or figure.name

@@ -9,12 +9,18 @@ from cayleyklein.app import _fitting, _tables, _trust
 from cayleyklein.exceptions import StrangeRowsWarning
 from cayleyklein.prediction import KernelExplanation
 
-COLUMNS_TOLD = 8  # that are told
-ROWS_TOLD = 5  # for a prediction, and against it
 
+def explain_row(
+    model: Any,
+    table: _tables.PreparedTable,
+    row: int,
+    most_columns: int = 8,
+    most_rows: int = 5,
+) -> dict[str, Any]:
+    """Return what counts for and against a prediction: parts, columns, and rows of the table.
 
-def explain_row(model: Any, table: _tables.PreparedTable, row: int) -> dict[str, Any]:
-    """Return what counts for and against a prediction: parts, columns, and rows of the table."""
+    Of rows there are up to `most_rows` for the prediction, and as many against it.
+    """
     train = _fitting.train_and_test(table)[0]
     with warnings.catch_warnings():  # a sentence says how strange the row is
         warnings.simplefilter("ignore", StrangeRowsWarning)
@@ -27,7 +33,7 @@ def explain_row(model: Any, table: _tables.PreparedTable, row: int) -> dict[str,
     if row in train:
         trust = ["It is a training row: the model was told what it is."]
     by_column = np.atleast_2d(np.nan_to_num(why.columns)).mean(axis=0)  # of votes, of each voter
-    largest = np.argsort(-np.abs(by_column), kind="stable")[:COLUMNS_TOLD]
+    largest = np.argsort(-np.abs(by_column), kind="stable")[:most_columns]
     kernel = isinstance(why, KernelExplanation)
     effects = why.effects if kernel else why.votes
     rows = zip(train[why.rows].tolist(), effects.tolist(), map(str, why.labels), strict=True)
@@ -48,6 +54,6 @@ def explain_row(model: Any, table: _tables.PreparedTable, row: int) -> dict[str,
         "unit": why.unit if kernel else "share of the votes",
         "parts": [[_fitting.PART_WORDS.get(name, name), float(v)] for name, v in parts],
         "columns": [[table.columns[i], float(by_column[i])] for i in largest],
-        "for": pros[:ROWS_TOLD],
-        "against": cons[:ROWS_TOLD],
+        "for": pros[:most_rows],
+        "against": cons[:most_rows],
     }

@@ -13,15 +13,14 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import __version__
 from cayleyklein import _validation as checks
-from cayleyklein.app import _limits
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._measures import measured
-from cayleyklein.app._scene import RIM_WIDTH, Drafter, Scene, describe
+from cayleyklein.app._scene import PICTURE_SIZE, RIM_WIDTH, Drafter, Scene, describe
 from cayleyklein.app._state import CHART_NAMES, LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import shapes
 
-SIZE = 720  # width and height of a picture in pixels
 MOVABLE = ("klein", "poincare", "half-plane")  # charts that an offline page moves by isometries
 
 
@@ -120,7 +119,7 @@ def draw_plane(
 def plane_svg(state: PlaneState, theme: str = "light") -> str:
     title, body = _pictures(state, theme)
     paper = f'<rect width="100%" height="100%" fill="{shapes.PALETTE[theme]["paper"]}"/>'
-    return shapes.document(SIZE * len(state.charts), SIZE, title, paper + body)
+    return shapes.document(PICTURE_SIZE * len(state.charts), PICTURE_SIZE, title, paper + body)
 
 
 def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
@@ -130,12 +129,13 @@ def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
     scenes = [drafter.scene(chart) for chart in state.charts]
     for i, scene in enumerate(scenes):  # a nested picture cuts off what is beyond its view
         inner = view_elements(scene, shapes.PALETTE[theme])
-        drawn += f'<svg x="{i * SIZE}" width="{SIZE}" height="{SIZE}">{inner}</svg>'
+        size = f'width="{PICTURE_SIZE}" height="{PICTURE_SIZE}"'
+        drawn += f'<svg x="{i * PICTURE_SIZE}" {size}>{inner}</svg>'
     return " | ".join(scene.description for scene in scenes), drawn
 
 
 def view_elements(scene: Scene, palette: Mapping[str, str]) -> str:
-    return shapes.elements(scene.shapes, scene.view.window, SIZE, palette)
+    return shapes.elements(scene.shapes, scene.view.window, PICTURE_SIZE, palette)
 
 
 def points_csv(state: PlaneState, theme: str = "light") -> str:
@@ -245,7 +245,7 @@ def _shapes_in_z(state: PlaneState) -> list[dict[str, Any]]:
 def _frames(state: PlaneState, frame: Callable[[float], str]) -> tuple[list[float], list[str]]:
     """Return the curvatures of an offline page, that of the state among them, and its frames."""
     frames = {state.curvature: frame(state.curvature)}
-    count = _limits.OFFLINE_BYTES // len(frames[state.curvature])
+    count = LIMITS.offline_bytes // len(frames[state.curvature])
     half = (min(count, 41) - 1) // 2  # frames on each side of K = 0
     others = np.linspace(-1, 1, 2 * half + 1).round(2) + 0.0 if half > 0 else np.empty(0)
     for K in others.tolist():
@@ -265,9 +265,9 @@ def _still_page(state: PlaneState, theme: str) -> str:
     return Template(template).substitute(
         shapes.PALETTE[theme],
         version=__version__,
-        size=SIZE,
+        size=PICTURE_SIZE,
         value=f"{state.curvature:.2f}",
-        width=SIZE * len(state.charts),
+        width=PICTURE_SIZE * len(state.charts),
         title=escape(describe(state, View(state.metric, state.chart))),
         last=len(curvatures) - 1,
         start=curvatures.index(state.curvature),

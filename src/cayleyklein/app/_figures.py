@@ -17,8 +17,8 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _limits
-from cayleyklein.app._tools import CIRCLE_KINDS, FITTING, LINE_KINDS, POINT_KINDS, TOOLS, Circle
+from cayleyklein.app._limits import LIMITS
+from cayleyklein.app._tools import CIRCLE_KINDS, LINE_KINDS, NEEDS, POINT_KINDS, TOOLS, Circle
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import circles, constructions, metric_tensor
@@ -36,8 +36,6 @@ FIGURE_COLORS = {
     "learned": "brown",
 }
 PINNED = ("angle", "distance", "number", "note")  # kinds that show their measure from the start
-LOCUS_STEPS = 120
-NUMBER_RANGE = (0.02, 2.0)
 
 
 def read_numbers(text: str, name: str, count: int) -> list[float]:
@@ -70,15 +68,15 @@ class Figure(NamedTuple):
         return f"{text},{quote(self.note, safe=' ')}" if self.note else text
 
     def fits(self, needed: str) -> bool:
-        return self.kind in FITTING[needed]
+        return self.kind in NEEDS[needed].kinds
 
 
 def read_figures(text: str) -> tuple[Figure, ...]:
     found: dict[str, Figure] = {}
     for item in filter(None, text.split(";")):
         parts = item.split(",")
-        if len(parts) not in (6, 7) or len(found) >= _limits.MOST_FIGURES:
-            said = f"up to {_limits.MOST_FIGURES} figures of six parts each"
+        if len(parts) not in (6, 7) or len(found) >= LIMITS.most_figures:
+            said = f"up to {LIMITS.most_figures} figures of six parts each"
             raise InvalidInputError(f"objects must hold {said}; got {item[:30]!r}.")
         kind, name, parents, color, shown, value = parts[:6]
         (number,) = read_numbers(value, "objects", 1)
@@ -93,8 +91,8 @@ def read_figures(text: str) -> tuple[Figure, ...]:
 
 
 def as_note(text: str) -> str:
-    if len(text) > _limits.NOTE_LETTERS:
-        raise InvalidInputError(f"A note has up to {_limits.NOTE_LETTERS} letters.")
+    if len(text) > LIMITS.note_letters:
+        raise InvalidInputError(f"A note has up to {LIMITS.note_letters} letters.")
     return " ".join(text.split())
 
 
@@ -103,7 +101,7 @@ def checked(figure: Figure, before: dict[str, Figure]) -> Figure:
     check_figure_name(figure.name, before)
     needed = "" if figure.kind == "point" else TOOLS[figure.kind].needs
     if needed == "P*":
-        needed = "P" * min(max(len(figure.parents), 3), _limits.MOST_CORNERS)
+        needed = "P" * min(max(len(figure.parents), 3), LIMITS.most_corners)
     if figure.kind == "ball" and len(figure.parents) == 1:  # with a radius of its own
         needed = "P"
     parents = [before[name] for name in figure.parents if name in before]
@@ -279,8 +277,9 @@ class Construction:
         trial = object.__new__(Construction)
         trial.__dict__.update(self.__dict__ | {"places": dict(self.places)})
         trial.by_name = dict(self.by_name)
-        path = np.full((LOCUS_STEPS + 1, 2), np.nan)
-        for i, value in enumerate(self._values_of(mover)):
+        n_steps = 120
+        path = np.full((n_steps + 1, 2), np.nan)
+        for i, value in enumerate(self._values_of(mover, np.linspace(0, 1, n_steps + 1))):
             for step in steps:
                 moved = step._replace(value=value) if step.name == mover.name else step
                 trial.places[step.name] = trial.place_of(moved, trial.given(moved))
@@ -288,10 +287,10 @@ class Construction:
                 path[i] = trial.places[end.name]
         return path
 
-    def _values_of(self, mover: Figure) -> Floats:
-        part = np.linspace(0, 1, LOCUS_STEPS + 1)
+    def _values_of(self, mover: Figure, part: Floats) -> Floats:
         if mover.kind == "number":
-            return NUMBER_RANGE[0] + (NUMBER_RANGE[1] - NUMBER_RANGE[0]) * part
+            low, high = 0.02, 2.0  # the ends of the page's sliders
+            return low + (high - low) * part
         way = self.by_name[mover.parents[0]]
         if way.kind in CIRCLE_KINDS:
             return 2 * math.pi * part

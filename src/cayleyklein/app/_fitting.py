@@ -28,9 +28,6 @@ from cayleyklein.prediction import (
 )
 
 TEST_PART = 0.3
-VERDICT_ROWS = 300  # that are asked whether the data are curved
-MOST_DRAWN = 400  # test rows of a picture of errors
-INTERVAL = 0.9
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
 PANEL_NAMES = {
     "before": "Plain k-NN, nothing learned",
@@ -316,7 +313,7 @@ class _Bench:
         plain = self.good["before"].partition(" on test")[0].removesuffix(" of test rows right")
         said = f"{best[0].upper()}{best[1:]}, against {plain} with plain neighbours."
         self.tell(News({"headline": said, "state": "Asking whether the data are curved…"}))
-        pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_train))[:VERDICT_ROWS]
+        pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_train))[:300]
         verdict = ""
         with suppress(CayleyKleinError):
             found = estimate_curvature(self.X_train[pick], self.y_train[pick])
@@ -325,14 +322,15 @@ class _Bench:
 
     def _errors(self, model: Any) -> dict[str, Any]:
         """Return predicted against true numbers, with intervals, and what is left."""
-        X, y = self.X_test[:MOST_DRAWN], self.y_test[:MOST_DRAWN]
+        X, y = self.X_test[:400], self.y_test[:400]
         said = model.predict(X)
-        low, high = model.predict_interval(X, INTERVAL)
+        share = 0.9
+        low, high = model.predict_interval(X, share)
         held = np.mean((low <= y) & (y <= high))
         ends = np.array([y.min(), y.max()])
         level = np.array([[said.min(), 0.0], [said.max(), 0.0]])
         bars = chain(np.array([[t, a], [t, b]]) for t, a, b in zip(y, low, high, strict=True))
-        about = f"Bars are {INTERVAL:.0%} intervals; {held:.0%} of them hold the true number"
+        about = f"Bars are {share:.0%} intervals; {held:.0%} of them hold the true number"
         left = y - said
         return {
             "truth": _graph(

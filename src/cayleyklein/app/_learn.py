@@ -14,7 +14,8 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _explaining, _fitting, _limits, _tables, _trust
+from cayleyklein.app import _explaining, _fitting, _tables, _trust
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._session import run_commands
 from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
@@ -44,9 +45,6 @@ OPTIONS = {  # and their names on the page
         "25": "25",
     },
 }
-
-
-MOST_EXAMPLES = 12  # fits of the package's tables that are kept for all visitors
 
 
 @dataclass(frozen=True)
@@ -179,8 +177,8 @@ class FitProcess:
                 found.append(self._inbox.recv())
         if not found and not alive:
             return [_fitting.ending("The fit ended without a result.")]
-        if time.monotonic() - self._begun > _limits.FIT_SECONDS:
-            said = f"The fit took more than {_limits.FIT_SECONDS:g} seconds and was ended."
+        if time.monotonic() - self._begun > LIMITS.fit_seconds:
+            said = f"The fit took more than {LIMITS.fit_seconds:g} seconds and was ended."
             found.append(_fitting.ending(said))
         return found
 
@@ -291,8 +289,8 @@ class LearnSession:
         if self._predictor is None:
             raise InvalidInputError("Press Fit first; then rows can be predicted.")
         rows = _tables.read_rows(_bytes_of(content), self.table)
-        if len(rows) > _limits.PREDICTED_ROWS:
-            raise InvalidInputError(f"{_limits.PREDICTED_ROWS:,} rows at a time are the most.")
+        if len(rows) > LIMITS.predicted_rows:
+            raise InvalidInputError(f"{LIMITS.predicted_rows:,} rows at a time are the most.")
         encoder, model = self._predictor
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -426,7 +424,8 @@ class LearnSession:
         for news in told:
             self._told.append(news)
             done = news.ended and news.texts.get("state") == "Done."
-            if done and self.table.source.kind == "bundled" and len(self._examples) < MOST_EXAMPLES:
+            bundled = self.table.source.kind == "bundled"
+            if done and bundled and len(self._examples) < LIMITS.kept_fits:
                 self._examples[self.state.query] = self._told
             self._hear_news(news)
         return bool(told)

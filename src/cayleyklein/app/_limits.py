@@ -3,25 +3,42 @@
 With all of them, an answer takes a second or so and a fit some minutes of one core.
 """
 
-MOST_POINTS = 2000  # of the plane
-MOST_FIGURES = 200  # constructed from the points
-MOST_CORNERS = 24  # of a constructed polygon
-NOTE_LETTERS = 120
-MOST_TILES = 1500
+from dataclasses import dataclass
 
-TABLE_BYTES = 5_000_000  # of an upload
-TABLE_ROWS = 20_000
-TABLE_COLUMNS = 100
-PREDICTED_ROWS = 1000  # at once
 
-FITS = 2  # that run at once; others wait for their turn
-FIT_SECONDS = 300.0  # after which a fit is ended
-COMMAND_THREADS = 4  # commands that are computed at once, so that no visitor waits for another
-ANSWER_SECONDS = 20.0  # after which a command or an export is given up
-QUEUE_SECONDS = 120.0  # after which an export that waits for others is given up
-REQUEST_SECONDS = 10.0  # after which a request that is not whole is dropped
+@dataclass(frozen=True)
+class PageLimits:
+    """What the explorer allows."""
 
-MESSAGE_BYTES = 4 * TABLE_BYTES  # an upload's characters may take several bytes each
-ADDRESS_BYTES = 128_000
-HEADER_BYTES = 1_000_000
-OFFLINE_BYTES = 3_000_000  # of an offline page; the larger its frames, the fewer it has
+    # Of the plane and its worksheets.
+    most_points: int = 2000
+    most_figures: int = 200  # constructed from the points
+    most_corners: int = 24  # of a constructed polygon
+    most_tiles: int = 1500
+    note_letters: int = 120
+    worksheet_letters: int = 20_000
+    condition_letters: int = 300
+
+    # Of a table that is uploaded.
+    table_bytes: int = 5_000_000
+    table_rows: int = 20_000
+    table_columns: int = 100
+    predicted_rows: int = 1000  # at once
+
+    # Of work: what is beyond waits for its turn, or is given up.
+    fits: int = 2  # that run at once
+    fit_seconds: float = 300.0  # after which a fit is ended
+    kept_fits: int = 12  # of the package's tables, for all visitors
+    command_threads: int = 4  # commands that are computed at once
+    answer_seconds: float = 20.0  # after which a command or an export is given up
+    queue_seconds: float = 120.0  # after which an export that waits for others is given up
+    request_seconds: float = 10.0  # after which a request that is not whole is dropped
+
+    # Of what is sent.
+    message_bytes: int = 20_000_000  # an upload's characters may take several bytes each
+    address_bytes: int = 128_000
+    header_bytes: int = 1_000_000
+    offline_bytes: int = 3_000_000  # of an offline page; the larger its frames, the fewer it has
+
+
+LIMITS = PageLimits()

@@ -9,12 +9,13 @@ from typing import Any
 
 from cayleyklein import __version__
 from cayleyklein._validation import require
-from cayleyklein.app import _limits, _worksheets
-from cayleyklein.app._exports import SIZE, view_elements
+from cayleyklein.app import _worksheets
+from cayleyklein.app._exports import view_elements
 from cayleyklein.app._figures import FIGURE_COLORS
-from cayleyklein.app._scene import Drafter, headline
+from cayleyklein.app._limits import LIMITS
+from cayleyklein.app._scene import PICTURE_SIZE, Drafter, headline
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
-from cayleyklein.app._tools import GROUPS, MOVES, TOOLS
+from cayleyklein.app._tools import MOVES, TOOLS
 from cayleyklein.plotting.shapes import MARKERS, PALETTE, STRENGTHS
 
 APP = Path(__file__).parent
@@ -27,7 +28,7 @@ def first_views() -> tuple[str, tuple[str, ...]]:
     palette = {name: f"var(--{name})" for name in PALETTE["light"]}
     drafter = Drafter(PlaneState.from_query(""))
     drawn = (view_elements(drafter.scene(chart), palette) for chart in drafter.state.charts)
-    frame = f'<svg class="still" viewBox="0 0 {SIZE} {SIZE}" aria-hidden="true">'
+    frame = f'<svg class="still" viewBox="0 0 {PICTURE_SIZE} {PICTURE_SIZE}" aria-hidden="true">'
     views = tuple(f"{frame}{shapes}</svg>" for shapes in drawn)
     return headline(drafter.state, drafter.construction), views
 
@@ -73,13 +74,13 @@ def page_values(
         "version": __version__,
         "ranges": RANGES,
         "charts": CHART_NAMES,
-        "groups": GROUPS,
+        "groups": {"move": "Move", "construct": "Construct", "measure": "Measure"},
         "tiles": tiles,
         "soft": with_soft_hyphens,
         "headline": said,
         "firsts": firsts,
         "letters": LETTERS,
-        "most_bytes": _limits.TABLE_BYTES,
+        "most_bytes": LIMITS.table_bytes,
         "facts": json.dumps(facts).replace("<", "\\u003c"),
     }
 

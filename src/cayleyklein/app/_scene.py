@@ -15,9 +15,8 @@ from cayleyklein.plotting import labels, outlines
 from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_circle
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
 
-HANDLES = ("center", "major", "minor")
 RIM_WIDTH = 2.61  # of the conic, in pixels; no other line has it
-PICTURE_SIZE = 720.0  # pixels of a saved picture
+PICTURE_SIZE = 720  # width and height of a saved picture in pixels
 
 page_view = lru_cache(maxsize=64)(_views.View)
 

@@ -23,10 +23,11 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 import cayleyklein
 from cayleyklein import geometry
-from cayleyklein.app import _limits, _pages, _worksheets
+from cayleyklein.app import _pages, _worksheets
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._fitting import News
 from cayleyklein.app._learn import LearnSession, run_apart, start_apart
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._messages import pack_message
 from cayleyklein.app._pages import TOUR
 from cayleyklein.app._session import PlaneSession
@@ -60,8 +61,8 @@ class Explorer:
         self.port = int(self._socket.getsockname()[1])
         self.hosts = {f"{name}:{self.port}" for name in known_names(host)}
         self.examples: dict[str, list[News]] = {}  # fits of the package's own tables
-        self.slots = threading.Semaphore(_limits.FITS)
-        self.pool = ThreadPoolExecutor(_limits.COMMAND_THREADS, thread_name_prefix="explorer")
+        self.slots = threading.Semaphore(LIMITS.fits)
+        self.pool = ThreadPoolExecutor(LIMITS.command_threads, thread_name_prefix="explorer")
         # files are made one after the other, so that dragging stays fast
         self.exporter = ThreadPoolExecutor(1, thread_name_prefix="exports")
         routes: list[Any] = [
@@ -78,14 +79,14 @@ class Explorer:
             explorer=self,
             compress_response=True,
             template_path=str(HERE / "templates"),
-            websocket_max_message_size=_limits.MESSAGE_BYTES,
+            websocket_max_message_size=LIMITS.message_bytes,
             log_function=lambda handler: None,
         )
         self._server = HTTPServer(
             application,
-            max_header_size=_limits.HEADER_BYTES,
+            max_header_size=LIMITS.header_bytes,
             max_body_size=0,
-            idle_connection_timeout=_limits.REQUEST_SECONDS,
+            idle_connection_timeout=LIMITS.request_seconds,
         )
         self._server.add_sockets([self._socket])
 
@@ -172,7 +173,7 @@ class Guarded(RequestHandler):
             raise HTTPError(403, reason="Not under this name")
         if type(self) is Guarded or "\0" in unquote(self.request.path):
             raise HTTPError(404)
-        if len(self.request.uri or "") > _limits.ADDRESS_BYTES:
+        if len(self.request.uri or "") > LIMITS.address_bytes:
             raise HTTPError(414, reason="The address is too long")
 
 
@@ -219,9 +220,9 @@ class ExportHandler(Guarded):
         try:
             state = PlaneState.from_query(self.request.query)
             work = self.explorer.exporter.submit(
-                run_apart, _limits.ANSWER_SECONDS, make, state, theme
+                run_apart, LIMITS.answer_seconds, make, state, theme
             )
-            text = await asyncio.wait_for(asyncio.wrap_future(work), _limits.QUEUE_SECONDS)
+            text = await asyncio.wait_for(asyncio.wrap_future(work), LIMITS.queue_seconds)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
         except (TimeoutError, multiprocessing.TimeoutError) as error:
@@ -254,7 +255,7 @@ class Socket(Guarded, WebSocketHandler):
                     self._ticking = asyncio.create_task(self._tick(self.session))
             given = given if isinstance(given, list) else [given]
             work = self.explorer.pool.submit(self.session.hear, given)
-            answer = await asyncio.wait_for(asyncio.wrap_future(work), _limits.ANSWER_SECONDS)
+            answer = await asyncio.wait_for(asyncio.wrap_future(work), LIMITS.answer_seconds)
         except InvalidInputError as error:
             answer = {"errors": [str(error)]}
         except TimeoutError:

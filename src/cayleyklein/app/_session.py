@@ -11,8 +11,9 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _figures, _limits, _measures, _scene, _state, _views, _worksheets
+from cayleyklein.app import _figures, _measures, _scene, _state, _views, _worksheets
 from cayleyklein.app._constructing import Constructing
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._tools import POINT_KINDS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
@@ -65,9 +66,6 @@ def run_commands(session: Any, commands: list[Any]) -> list[str]:
     return []
 
 
-QUIET = ("hover", "leave", "frame", "light")  # commands that leave what was said
-
-
 class PlaneSession(Constructing):
     """The plane of one visitor; `sheets` are worksheets by name, by default the package's."""
 
@@ -106,7 +104,8 @@ class PlaneSession(Constructing):
     def hear(self, commands: list[Any]) -> dict[str, Any]:
         before = self.state
         self._pointer = None
-        if any(isinstance(c, dict) and c.get("do") not in QUIET for c in commands):
+        keep_what_was_said = ("hover", "leave", "frame", "light")
+        if any(isinstance(c, dict) and c.get("do") not in keep_what_was_said for c in commands):
             self.errors = []
             self.said = []
             self.verdict = None
@@ -233,7 +232,7 @@ class PlaneSession(Constructing):
         self._tell_lost(f"Point {first + 1}", lost)
 
     def do_scatter(self, n: int, seed: int) -> None:
-        points = _state.scatter(min(max(n, 1), _limits.MOST_POINTS), abs(seed))
+        points = _state.scatter(min(max(n, 1), LIMITS.most_points), abs(seed))
         self.state = replace(self.state, points=points, chosen=(0, 1), objects=())
 
     def do_next(self, by: int) -> None:
@@ -279,7 +278,7 @@ class PlaneSession(Constructing):
             self.do_move(first, x, y, 0, bool(view.faces_away(place)))
 
     def do_handle(self, name: str, x: float, y: float) -> None:
-        if as_choice(name[:20], "name", _scene.HANDLES) == "center":
+        if as_choice(name[:20], "name", ("center", "major", "minor")) == "center":
             values = {"center_x": x, "center_y": y}
         else:
             dx, dy = np.array([x, y]) - _scene.handle_places(self.state)[0]

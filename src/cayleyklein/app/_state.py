@@ -19,8 +19,8 @@ from scipy.spatial import cKDTree
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _limits
 from cayleyklein.app._figures import Figure, read_figures, read_numbers
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import apply_collineation, constructions, lifts
 from cayleyklein.metrics import CurvedMetric
@@ -135,7 +135,7 @@ class Tiling(NamedTuple):
             near = tree.query_ball_point(centers, apothem / 2)
             new = [i for i, found in enumerate(near) if min(found) == len(tiles) + i]
             layer = fresh[new]
-            if not len(layer) or len(tiles) + len(layer) > _limits.MOST_TILES:
+            if not len(layer) or len(tiles) + len(layer) > LIMITS.most_tiles:
                 break
             tiles = np.concatenate([tiles, layer])
             depths = np.append(depths, np.full(len(layer), float(number)))
@@ -276,7 +276,7 @@ class PlaneState:
         return np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
 
     def __post_init__(self) -> None:
-        most = _limits.MOST_POINTS
+        most = LIMITS.most_points
         if len(self.points) > most:
             raise InvalidInputError(f"{most} points are the most that the page draws.")
         for figure in self.objects:

@@ -13,7 +13,7 @@ import numpy as np
 from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import require
-from cayleyklein.app import _limits
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._state import LETTERS, PlaneState, plural
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import problems
@@ -88,17 +88,17 @@ def points_source(points: str) -> TableSource:
 def read_source(content: bytes, name: str) -> TableSource:
     full_name = name[:255]
     name = name[:SHOWN]
-    if len(content) > _limits.TABLE_BYTES:
-        most = f"{_limits.TABLE_BYTES:,} bytes"
+    if len(content) > LIMITS.table_bytes:
+        most = f"{LIMITS.table_bytes:,} bytes"
         raise InvalidInputError(f"{name} is larger than {most}, the most read here.")
     cells = _first_cells(
         content
     )  # a line of names, unless all cells, or all but a class, are numbers
     header = sum(map(_is_number, cells)) < max(len(cells) - 1, 1)
     frame, notes = _read(content, name, header)
-    if len(frame.columns) > _limits.TABLE_COLUMNS or len(frame) > _limits.TABLE_ROWS:
+    if len(frame.columns) > LIMITS.table_columns or len(frame) > LIMITS.table_rows:
         size = f"{len(frame):,} rows and {len(frame.columns)} columns"
-        most = f"{_limits.TABLE_ROWS:,} rows and {_limits.TABLE_COLUMNS} columns are the most"
+        most = f"{LIMITS.table_rows:,} rows and {LIMITS.table_columns} columns are the most"
         raise InvalidInputError(f"{name} has {size}; {most}. Take a sample.")
     named = {str(column).lower(): str(column) for column in reversed(frame.columns)}
     usual = ("class", "label", "target", "species", "y")

@@ -17,30 +17,34 @@ from cayleyklein.metrics import CurvedMetric
 POINT_KINDS = ("point", "on", "midpoint", "meet", "reflection", "reach")
 LINE_KINDS = ("segment", "line", "perpendicular", "mediator", "bisector", "tangent")
 CIRCLE_KINDS = ("circle", "ball", "compass")
-FITTING = {
-    "P": POINT_KINDS,
-    "L": LINE_KINDS,
-    "C": CIRCLE_KINDS,
-    "O": LINE_KINDS + CIRCLE_KINDS,
-    "W": (*LINE_KINDS, *CIRCLE_KINDS, "polygon"),
-    "N": ("number",),
-    "G": ("on", "number"),
-}
-PROMPTS = {
-    "P": "a point, or empty ground for a new one",
-    "L": "a line or a segment",
-    "C": "a circle",
-    "O": "a line or a circle",
-    "W": "a line, a circle or a polygon",
-    "N": "a slider, or empty ground for a new one",
-    "G": "a point on an object, or a slider, that moves",
+
+
+class Need(NamedTuple):
+    """What a letter of `Tool.needs` stands for."""
+
+    kinds: tuple[str, ...]  # of figures that fit
+    prompt: str  # what the page asks for
+    place: str = ""  # what was not there, where nothing new can be made of empty ground
+
+
+NEEDS = {
+    "P": Need(POINT_KINDS, "a point, or empty ground for a new one"),
+    "L": Need(LINE_KINDS, "a line or a segment", "line"),
+    "C": Need(CIRCLE_KINDS, "a circle", "circle"),
+    "O": Need(LINE_KINDS + CIRCLE_KINDS, "a line or a circle", "line or circle"),
+    "W": Need(
+        (*LINE_KINDS, *CIRCLE_KINDS, "polygon"),
+        "a line, a circle or a polygon",
+        "line, circle or polygon",
+    ),
+    "N": Need(("number",), "a slider, or empty ground for a new one"),
+    "G": Need(("on", "number"), "a point on an object, or a slider, that moves"),
 }
 MOVES = {  # tools that construct nothing: title, key, and what they do
     "hand": ("Drag", "D", "Moves points, and on empty ground the picture."),
     "move": ("Move space", "M", "Moves everything along an isometry: distances stay as they are."),
     "turn": ("Turn space", "T", "Turns everything around the chosen point: distances stay."),
 }
-GROUPS = {"move": "Move", "construct": "Construct", "measure": "Measure"}
 
 
 class Tool(NamedTuple):

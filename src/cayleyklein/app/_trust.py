@@ -6,9 +6,6 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.app import _state
 
 LEVEL = 0.95  # of sets of classes and of intervals
-LIKE_OTHERS = 0.95  # strangeness that 5 % of new rows like the fitted ones exceed
-LIKE_FEW = 0.99
-SUSPICIOUS_TOLD = 20
 
 
 def likely_words(model: Any, X: Floats, is_regression: bool) -> list[str]:
@@ -23,8 +20,8 @@ def likely_words(model: Any, X: Floats, is_regression: bool) -> list[str]:
 def strangeness_words(strangeness: float) -> str:
     """Say how unlike the training rows a row is."""
     how = "unlike"
-    if strangeness <= LIKE_FEW:
-        how = "like" if strangeness <= LIKE_OTHERS else "unusual among"
+    if strangeness <= 0.99:  # 5 % of new rows like the fitted ones exceed 0.95, and 1 % this
+        how = "like" if strangeness <= 0.95 else "unusual among"
     share = f"{strangeness:.1%} of them are nearer to the others than it is to them"
     return f"It is {how} the training rows: {share}."
 
@@ -32,14 +29,15 @@ def strangeness_words(strangeness: float) -> str:
 def suspicious_rows(model: Any, train: Ints, is_regression: bool) -> dict[str, Any]:
     """Return the training rows whose class or number looks wrong, by their numbers in the table."""
     found = model.suspicious()
+    most = 20  # rows that are told
 
     def worded(targets: AnyArray) -> list[str]:
-        return [f"{one:.4g}" if is_regression else str(one) for one in targets[:SUSPICIOUS_TOLD]]
+        return [f"{one:.4g}" if is_regression else str(one) for one in targets[:most]]
 
     said = f"{len(found):,} of {_state.plural(len(train), 'training row')}"
-    if len(found) > SUSPICIOUS_TOLD:
+    if len(found) > most:
         said += ", of which these look most wrong"
-    numbers = train[found.rows[:SUSPICIOUS_TOLD]].tolist()
-    sure = [f"{one:.0%}" for one in found.sure[:SUSPICIOUS_TOLD]]
+    numbers = train[found.rows[:most]].tolist()
+    sure = [f"{one:.0%}" for one in found.sure[:most]]
     rows = zip(numbers, worded(found.given), worded(found.likely), sure, strict=True)
     return {"said": said, "rows": [list(row) for row in rows]}

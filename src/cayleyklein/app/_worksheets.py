@@ -23,18 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cayleyklein.app._figures import Construction
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._measures import length, polygon_measures
 from cayleyklein.app._tools import CIRCLE_KINDS, LINE_KINDS
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import constructions
 
-MOST_LETTERS = 20_000  # of a worksheet
-MOST_CONDITION = 300  # letters of a condition
-BUNDLED = Path(__file__).parent / "static" / "worksheets"
-RULE = re.compile(r"(right\s+)?if\s+`([^`]+)`\s*:\s*(.*)", re.DOTALL)
-OTHERWISE = re.compile(r"else\s*:\s*(.*)", re.DOTALL)
-CHOICE = re.compile(r"\[([ xX])\]\s*([^:]+):\s*(.*)", re.DOTALL)
-FIELD = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -79,8 +73,8 @@ class Worksheet(NamedTuple):
 
 def read_worksheet(text: str, name: str = "The worksheet") -> Worksheet:
     """Read a worksheet; errors name the line that is not understood."""
-    if len(text) > MOST_LETTERS:
-        raise InvalidInputError(f"{name} has more than {MOST_LETTERS:,} letters.")
+    if len(text) > LIMITS.worksheet_letters:
+        raise InvalidInputError(f"{name} has more than {LIMITS.worksheet_letters:,} letters.")
     lines = text.replace("\r\n", "\n").strip("\ufeff\n ").split("\n")
     if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
         raise InvalidInputError(f"{name} must begin with a header between two lines ---.")
@@ -124,13 +118,13 @@ def _read_step(title: str, lines: list[str], name: str) -> Step:
 
 
 def _read_rule(item: str, name: str) -> Rule:
-    if found := RULE.fullmatch(item):
+    if found := re.fullmatch(r"(right\s+)?if\s+`([^`]+)`\s*:\s*(.*)", item, re.DOTALL):
         right, condition, text = found.groups()
         _parse(condition)
         return Rule(condition, "", right is not None, text)
-    if found := OTHERWISE.fullmatch(item):
+    if found := re.fullmatch(r"else\s*:\s*(.*)", item, re.DOTALL):
         return Rule("", "", False, found[1])
-    if found := CHOICE.fullmatch(item):
+    if found := re.fullmatch(r"\[([ xX])\]\s*([^:]+):\s*(.*)", item, re.DOTALL):
         return Rule("", found[2].strip(), found[1] != " ", found[3])
     said = "- right if `condition`: text, - if `…`: text, - else: text, or - [x] choice: text"
     raise InvalidInputError(f"A rule of {name} must be {said}; got {item[:50]!r}.")
@@ -156,12 +150,12 @@ def _fill(text: str, quantities: "Quantities") -> str:
         except ValueError:
             return "?"
 
-    return FIELD.sub(fill, text)
+    return re.sub(r"\{([^{}:]+)(?::([^{}]*))?\}", fill, text)  # {value} or {value:format}
 
 
 def _parse(condition: str) -> ast.expr:
-    if len(condition) > MOST_CONDITION:
-        raise InvalidInputError(f"A condition has up to {MOST_CONDITION} letters.")
+    if len(condition) > LIMITS.condition_letters:
+        raise InvalidInputError(f"A condition has up to {LIMITS.condition_letters} letters.")
     try:
         tree = ast.parse(condition.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -318,7 +312,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def bundled_worksheets() -> dict[str, Worksheet]:
     """Return the worksheets of the package, by name."""
-    return read_folder(BUNDLED)
+    return read_folder(Path(__file__).parent / "static" / "worksheets")
 
 
 def read_folder(place: Path) -> dict[str, Worksheet]:
