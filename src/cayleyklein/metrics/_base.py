@@ -94,6 +94,14 @@ class MetricBase(NotebookCard):
         fill_distances(result, self._kernels(X, Y, outside), symmetric=Y is None)
         return result
 
+    def pairwise_of_checked(
+        self, X: Floats, Y: Floats | None = None, outside: Outside = "raise"
+    ) -> Floats:
+        """Return what :meth:`pairwise` does, for finite rows of floats that were checked before."""
+        result = np.empty((len(X), len(X if Y is None else Y)))
+        fill_distances(result, self._kernels(X, Y, outside), symmetric=Y is None)
+        return result
+
     def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> WeightedKernels:
         """Return the kernels whose weighted sum are the distances of blocks of rows."""
         return [

@@ -465,7 +465,7 @@ class MetricDistance:
     metric: Metric
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
-        return cast(Floats, self.metric.pairwise(X, Y, outside="inf"))
+        return self.metric.pairwise_of_checked(X, Y, "inf")
 
 
 @dataclass(frozen=True)

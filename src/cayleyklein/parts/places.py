@@ -23,7 +23,7 @@ from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein.learning.rows import GivenRows, distinct_rows, place_order
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
-from cayleyklein.neighbors.search import CHUNK, Ranked, SearchIndex, slices
+from cayleyklein.neighbors.search import CHUNK, MeasuredRows, Ranked, SearchIndex, slices
 
 MOST_COPIES = 100  # mean number of rows that weights may stand for
 NEAR = 5  # distance of a place to its fifth nearest: its scale
@@ -239,7 +239,7 @@ class LocalScales:
     distances: Floats | None = None  # of these nearest places
 
     @classmethod
-    def among(cls, index: SearchIndex, n_jobs: int | None) -> Self:
+    def among(cls, index: SearchIndex | MeasuredRows, n_jobs: int | None) -> Self:
         n = len(index)
         if n < 2:
             return cls(np.ones(n))

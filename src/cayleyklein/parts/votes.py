@@ -22,7 +22,7 @@ from cayleyklein.neighbors import search
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import distances_and_rows
-from cayleyklein.neighbors.search import Ranked, SearchIndex
+from cayleyklein.neighbors.search import MeasuredRows, Ranked, RowIndex, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.parts import distances
 from cayleyklein.parts.base import Answer, FitRows, FittedPart, Queries
@@ -36,6 +36,7 @@ LABEL_NEIGHBORS, NUMBER_NEIGHBORS = 15, 9  # voters where held-out rows were not
 # neighbours by 0.004 ± 0.005 on six small tables, and double by 0.013 ± 0.007
 # (docs/evidence/constants.txt).
 NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)
+MEASURED_ROWS = 2000  # places up to which all distances are measured: a search is no quicker
 
 
 def candidates_of(weights: Weights, k: int) -> int:
@@ -283,7 +284,7 @@ class FittedVotes(FittedPart):
 
     Attributes
     ----------
-    index : SearchIndex or Shards
+    index : RowIndex or Shards
         Of the places of the rows, or of all rows on a cluster.
     table : LabelVotes or NumberMeans
     metric : Metric
@@ -298,7 +299,7 @@ class FittedVotes(FittedPart):
         Numbers of neighbours that held-out rows choose between.
     """
 
-    index: SearchIndex | Shards
+    index: RowIndex | Shards
     table: LabelVotes | NumberMeans
     metric: Metric
     n_neighbors: int
@@ -337,7 +338,7 @@ class FittedVotes(FittedPart):
         """
         wanted = candidates_of(self.table.weights, k)
         finish = partial(finish_votes, k=k, best=best)
-        if X is None and isinstance(self.index, SearchIndex):
+        if X is None and isinstance(self.index, RowIndex):
             rows = cast(Floats, self.all_rows)
             answered = []
             for block in search.slices(len(rows), search.CHUNK):
@@ -350,16 +351,8 @@ class FittedVotes(FittedPart):
 
     def _by_number(self, X: Floats) -> Iterator[tuple[int, Floats]]:
         """Yield each number of neighbours and the answers (m, t) for rows in memory."""
-        index = cast(SearchIndex, self.index)
         wanted = candidates_of(self.table.weights, max(self.numbers))
-        # measuring few rows is quicker than a search
-        if combined.has_boundary(self.metric) or len(index) > 4 * wanted:
-            found = index.nearest(X, wanted, self.n_jobs)
-        else:
-            table = cast(Floats, self.metric.pairwise(X, index.X))
-            rows = np.argsort(table, axis=1, kind="stable")[:, :wanted]
-            values = np.take_along_axis(table, rows, axis=1)
-            found = Ranked(values, rows, np.ones(len(X), dtype=bool))
+        found = cast(RowIndex, self.index).nearest(X, wanted, self.n_jobs)
         for number in self.numbers:
             k = max(1, min(number, found.rows.shape[1] - 1))
             near = nearest_of(found, candidates_of(self.table.weights, k))
@@ -368,9 +361,12 @@ class FittedVotes(FittedPart):
     @cached_property
     def row_index(self) -> SearchIndex | Shards:
         """The index of all fitted rows, of which equal ones have one place only."""
-        if isinstance(self.index, Shards) or len(self.index) == len(self.table.places.of_rows):
+        if isinstance(self.index, Shards):
             return self.index
-        return SearchIndex(cast(Floats, self.all_rows), self.metric, self.algorithm)
+        rows = cast(Floats, self.all_rows)
+        if self.index.X is rows:
+            return cast(SearchIndex, self.index)
+        return SearchIndex(rows, self.metric, self.algorithm)
 
     def neighbors_of(self, X: Queries, k: int) -> tuple[Floats, Ints]:
         """Return the distances and numbers of the k nearest fitted rows (m, k)."""
@@ -387,12 +383,16 @@ def fit_votes(
     *,
     algorithm: Algorithm = "auto",
     n_jobs: int | None = None,
+    measures: bool = False,
 ) -> FittedVotes:
-    """Index rows, equal ones in memory as one place; Dask rows where they are."""
+    """Index rows, equal ones in memory as one place; Dask rows where they are.
+
+    With `measures`, all distances to few rows are measured, and places have an order of their own.
+    """
     n = len(given.target)
     scales = None
     local = isinstance(weights, str) and weights == "local"
-    index: SearchIndex | Shards
+    index: RowIndex | Shards
     if isinstance(given.X, RowBlocks):
         each = np.arange(n)
         places, rows = Places(each, each), None
@@ -401,11 +401,15 @@ def fit_votes(
             scales = LocalScales.on_cluster(given.X, metric, n_jobs)
     else:
         rows = cast(Floats, given.places)
-        if combined.has_boundary(metric):
+        ends = combined.has_boundary(metric)
+        if ends:
             refuse_outside(metric.contains(rows))
-        places = Places.pooled(rows, given.weights)
-        distinct = rows if len(places.rows) == len(rows) else rows[places.rows]
-        index = SearchIndex(distinct, metric, algorithm)
+        places = Places.pooled(rows, given.weights, ordered=measures)
+        distinct = rows[places.rows] if measures or len(places.rows) < len(rows) else rows
+        if measures and not ends and len(distinct) <= MEASURED_ROWS:
+            index = MeasuredRows(distinct, metric)
+        else:
+            index = SearchIndex(distinct, metric, algorithm)
         if local:
             scales = LocalScales.among(index, n_jobs)
     table: LabelVotes | NumberMeans
@@ -446,7 +450,9 @@ class VotesPart:
         given = rows.given
         known = metric if self.needs_metric else distances.standard_metric(given)
         weights = "linear" if given.classes is None else "local"
-        fitted = fit_votes(given, cast(Metric, known), weights, 1, n_jobs=self.n_jobs)
+        fitted = fit_votes(
+            given, cast(Metric, known), weights, 1, n_jobs=self.n_jobs, measures=True
+        )
         fitted = replace(fitted, answer=rows.answer, numbers=self.numbers)
         if settings is None:
             settings = self.numbers[0]

@@ -45,7 +45,7 @@ from cayleyklein.metrics import (
 from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.neighbors.dask_shards import Blocks, Shards
 from cayleyklein.neighbors.estimator import NeighborMethods, refuse_growth
-from cayleyklein.neighbors.search import SearchIndex
+from cayleyklein.neighbors.search import RowIndex, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.parts.base import numbers_of
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
@@ -522,7 +522,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
         return np.asarray(self.kneighbors(None, k)[1])
 
     @property
-    def _searcher(self) -> SearchIndex | Shards:  # type: ignore[override]
+    def _searcher(self) -> RowIndex | Shards:  # type: ignore[override]
         return self._votes.index
 
     def _row_index(self) -> SearchIndex | Shards:
