@@ -76,6 +76,22 @@ def test_algorithms_agree_with_the_plain_distances(seed, family, d, K, kind):
         np.testing.assert_array_equal(distances, answers["brute"][0])
 
 
+@given(seeds, families, dimensions, curvatures, kinds)
+def test_measured_rows_have_the_plain_distances(seed, family, d, K, kind):
+    rng = np.random.default_rng(seed)
+    metric, X = make(rng, family, d, abs(K), kind)
+    Q = np.concatenate([X[:10] + 1e-4 * (X[10:20] - X[:10]), X[20:25]])
+    index = search_module.MeasuredRows(X, metric)
+    k = int(rng.integers(1, 20))
+    found = index.nearest(Q, k, None)
+    assert_nearest(metric, X, Q, found.values, found.rows)
+    found = index.nearest(X, k, None, own=0)
+    assert_nearest(metric, X, X, found.values, found.rows, own=True)
+    part = index.nearest(X[30:50], k, None, own=30)
+    np.testing.assert_array_equal(part.rows, found.rows[30:50])
+    assert index.nearest(Q, 1000, None).rows.shape == (len(Q), len(X))
+
+
 @pytest.mark.parametrize("K", [-0.02, 0.0, 0.3, "product"])
 def test_a_projection_loses_no_neighbour(K, monkeypatch):
     """Rows close to a plane are searched by their place along it."""
