@@ -15,8 +15,6 @@ from cayleyklein.cli import _console
 from cayleyklein.cli._console import Console, columns_of_text, counted, with_console
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, UnreadableCellsWarning
 
-CHANGE_COLUMNS = ["row", "prediction", "becomes", "size", "exact", "column", "before", "after"]
-
 
 @with_console(
     "predict flowers.ckm new.csv",
@@ -186,7 +184,8 @@ def counterfactual(
                 about | {"column": columns[j], "before": before[j], "after": found.row[j]}
                 for j in np.flatnonzero(found.change)
             )
-        return pd.DataFrame(lines, columns=CHANGE_COLUMNS)
+        head = ["row", "prediction", "becomes", "size", "exact", "column", "before", "after"]
+        return pd.DataFrame(lines, columns=head)
 
     write_answers(console, answers, "changes", model, table, output)
     for why, n in left_out.items():

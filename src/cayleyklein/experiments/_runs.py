@@ -164,7 +164,11 @@ class CellStore(NamedTuple):
 
 
 HOME = Path(__file__).parents[1]
-PACKAGES_NAMED = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that numbers may depend on."""
+    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba", "joblib")}
 
 
 def provenance() -> dict[str, Any]:
@@ -178,13 +182,13 @@ def provenance() -> dict[str, Any]:
         "machine": machine,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in PACKAGES_NAMED},
+        "versions": versions(),
     }
 
 
 @cache
 def fingerprint() -> str:
-    digest = hashlib.sha256(repr([version(name) for name in PACKAGES_NAMED]).encode())
+    digest = hashlib.sha256(repr(list(versions().values())).encode())
     for path in sorted([*HOME.rglob("*.py"), *HOME.glob("datasets/data/*")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -123,16 +123,17 @@ class Cell(NamedTuple):
         return f"{self.dataset}, {METHODS[self.method].title}" + (f", k = {k}" if k else "")
 
 
-SVM_GRID = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
-SVM_FOLDS = KFold(
-    3, shuffle=True, random_state=0
-)  # stratified folds need several rows of each class
+def searched(machine: Any) -> GridSearchCV:
+    """Return a support vector machine whose C and γ are chosen on folds."""
+    grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+    # Stratified folds would need several rows of each class.
+    return GridSearchCV(machine, grid, cv=KFold(3, shuffle=True, random_state=0))
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
         self.classes_, counts = np.unique(y, return_counts=True)
-        self.model_ = GridSearchCV(SVC(), SVM_GRID, cv=SVM_FOLDS).fit(X, y).best_estimator_
+        self.model_ = searched(SVC()).fit(X, y).best_estimator_
         rows = np.arange(len(y))
         n_folds = int(min(3, counts.min()))
         scored: Any = (
@@ -185,7 +186,7 @@ METHODS = {
         "RBF SVM",
         make_pipeline(StandardScaler(), CrossValidatedSVC()),
         TransformedTargetRegressor(
-            make_pipeline(StandardScaler(), GridSearchCV(SVR(), SVM_GRID, cv=SVM_FOLDS)),
+            make_pipeline(StandardScaler(), searched(SVR())),
             transformer=StandardScaler(),
         ),
     ),

@@ -20,9 +20,6 @@ from cayleyklein.plotting import outlines, shapes
 
 Shown = TypeVar("Shown", bound="MapDisplay")
 
-PIXELS = 500  # of a side of the picture of the cells of classes
-SAMPLES = 64  # points of the path of an edge
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MapDisplay(shapes.PlaneDisplay):
@@ -287,7 +284,7 @@ class MapDisplay(shapes.PlaneDisplay):
         shapes.draw_points(ax, flat[shown], labels, classes, **dots)
 
     def _draw_edges(self, ax: shapes.Axes, on_globe: bool) -> None:
-        t = np.linspace(0, 1, SAMPLES)[:, None]
+        t = np.linspace(0, 1, 64)[:, None]  # points of the path of an edge
         near, far = [], []
         for p, q in self.edges:
             # geodesics are straight in Klein's coordinates, and seen from the middle of a sphere
@@ -319,8 +316,9 @@ class MapDisplay(shapes.PlaneDisplay):
             raise InvalidInputError("cells=True colours cells by classes; give y.")
         if self.curvature:
             bounds = np.array([[-1.0, -1.0], [1.0, 1.0]])
-        half = (bounds[1] - bounds[0]) / PIXELS / 2
-        axes = np.linspace(bounds[0] + half, bounds[1] - half, PIXELS).T
+        pixels = 500  # of a side
+        half = (bounds[1] - bounds[0]) / pixels / 2
+        axes = np.linspace(bounds[0] + half, bounds[1] - half, pixels).T
         grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
         square = np.square(grid).sum(axis=1)
         inside = square < 1 if self.curvature else np.ones(len(grid), dtype=bool)
@@ -333,10 +331,10 @@ class MapDisplay(shapes.PlaneDisplay):
             seen = np.column_stack([grid, np.ones(len(grid))])
         classes, codes = np.unique(self.y, return_inverse=True)
         tints = np.array([*shapes.class_tints(len(classes)), (1.0, 1.0, 1.0)])
-        found = np.full(PIXELS * PIXELS, len(classes))
+        found = np.full(pixels * pixels, len(classes))
         found[inside] = codes[self._nearest(seen)]
         extent: Any = bounds.T.ravel()
-        image = tints[found.reshape(PIXELS, PIXELS)]
+        image = tints[found.reshape(pixels, pixels)]
         ax.imshow(image, origin="lower", extent=extent, interpolation="nearest", zorder=0)
 
     def _nearest(self, seen: Floats) -> Ints:

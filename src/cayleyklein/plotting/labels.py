@@ -14,12 +14,6 @@ from cayleyklein._typing import Floats
 from cayleyklein.plotting.shapes import WORD_HEIGHT, Shape
 
 CELL = 3.0  # of the grid, in pixels
-LETTER = 0.5  # width of a letter, in heights
-MOST_PIECES = 400  # samples of a piece of a line, which may be far longer than the window
-SIDES = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1)], float)
-WEIGHTS = {"thin": 0.2, "line": 1.0, "mark": 2.5}
-OVERLAP = 50.0  # of two labels, per cell
-CUT_OFF = 10.0  # of the window, per cell
 
 
 class Label(NamedTuple):
@@ -52,22 +46,23 @@ def place_labels(
     labels = [label for label in labels if len(label.anchors)]
     if not labels:
         return []
+    sides = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1)], float)
+    nearer_at_corners = np.where(sides.all(axis=1), 0.7, 1)[:, None]
     total = _running_sum(shapes, frame)
     taken = np.empty((0, 2, 2))
     found = []
     for label in labels:
-        half = 0.5 * WORD_HEIGHT * np.array([LETTER * max(len(label.text), 1), 1.0])
+        width = 0.5 * max(len(label.text), 1)  # in heights: a letter is half as wide as high
+        half = 0.5 * WORD_HEIGHT * np.array([width, 1.0])
         spots = frame.to_pixels(label.anchors)
-        shifts = (
-            SIDES * [1, -1] * (half + label.clearance * np.where(SIDES.all(1), 0.7, 1)[:, None])
-        )
+        shifts = sides * [1, -1] * (half + label.clearance * nearer_at_corners)
         middles = (spots[:, None] + shifts).reshape(-1, 2)
         boxes = np.stack([middles - half, middles + half], axis=1)
-        cost = _sums(total, boxes) + OVERLAP * _overlaps(boxes, taken)
-        cost += CUT_OFF * _outside(boxes, frame)
+        # Per cell: what is covered costs up to 2.5, what the window cuts off 10, another label 50.
+        cost = _sums(total, boxes) + 50.0 * _overlaps(boxes, taken) + 10.0 * _outside(boxes, frame)
         best = int(np.argmin(cost + 0.01 * np.arange(len(cost))))  # of equal ones the first
         taken = np.concatenate([taken, boxes[best][None]])
-        anchor, side = divmod(best, len(SIDES))
+        anchor, side = divmod(best, len(sides))
         found.append(
             Shape(
                 "words",
@@ -88,10 +83,10 @@ def _running_sum(shapes: Iterable[Shape], frame: LabelFrame) -> Floats:
             continue
         seen = frame.to_pixels(shape.xy)
         if shape.kind == "line":
-            weight = WEIGHTS["line" if shape.size * shape.alpha >= 1.4 else "thin"]
+            weight = 1.0 if shape.size * shape.alpha >= 1.4 else 0.2
             spots = _along(seen)
         else:
-            weight = WEIGHTS["mark"]
+            weight = 2.5
             steps = np.arange(-shape.size, shape.size + CELL, CELL)
             around = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
             spots = (seen[:, None] + around).reshape(-1, 2)
@@ -108,7 +103,8 @@ def _along(path: Floats) -> Floats:
     start = path[:-1]
     step = np.diff(path, axis=0)
     length = np.nan_to_num(np.abs(step).max(axis=1, initial=0.0))
-    count = np.minimum(np.ceil(length / CELL), MOST_PIECES).astype(int)
+    most = 400  # of a piece, which may be far longer than the window
+    count = np.minimum(np.ceil(length / CELL), most).astype(int)
     row = np.repeat(np.arange(len(step)), count)
     part = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
     return np.asarray(start[row] + (part / np.maximum(count[row], 1))[:, None] * step[row])
