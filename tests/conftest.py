@@ -3,10 +3,12 @@
 ``HYPOTHESIS_PROFILE=explore`` draws new and more ones. NumPy's global generator, which estimators
 with ``random_state=None`` draw from, starts each test in the same state. Tests that share a
 browser, a server, a cluster or a fixture of their file run in one worker, so that these are
-started once.
+started once. The last line before the result says what was skipped, and why.
 """
 
 import os
+import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -35,3 +37,47 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.fixture(autouse=True)
 def _same_draws():
     np.random.seed(0)  # noqa: NPY002
+
+
+# -- what was skipped, in one line -----------------------------------------------------------------
+
+SLOW = pytest.StashKey[int]()
+
+
+def pytest_deselected(items):
+    """Count slow tests that nobody asked for."""
+    if items:
+        slow = sum(item.get_closest_marker("slow") is not None for item in items)
+        items[0].config.stash[SLOW] = slow
+
+
+def pytest_sessionfinish(session):
+    """Tell the process that started this worker, if there is one."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["slow"] = session.config.stash.get(SLOW, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """Take what a worker counted: all of them see the same tests."""
+    node.config.stash[SLOW] = getattr(node, "workeroutput", {}).get("slow", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what was skipped, by reason."""
+    reports = terminalreporter.stats.get("skipped", ())
+    line = describe_skipped(
+        [str(report.longrepr[2]) for report in reports], config.stash.get(SLOW, 0)
+    )
+    if line:
+        terminalreporter.write_line(line)
+
+
+def describe_skipped(reasons, slow):
+    """Return one line about the reasons of skipped tests, and about slow tests not asked for."""
+    known = re.compile(r"^Skipped: (\S+ is not run: )?|: No module.*")
+    counted = Counter(known.sub("", reason) for reason in reasons)
+    parts = [f"{n} × {reason}" for reason, n in counted.most_common()]
+    if slow:
+        parts.append(f"""{slow} slow (ARGS='-m ""' runs them)""")
+    return f"Skipped: {'; '.join(parts)}." if parts else ""
