@@ -108,9 +108,9 @@ QUICK = {
     "diagrams": Quick("benchmarks/bench_diagrams.py --repeats 1"),
     "wide": Quick("benchmarks/bench_wide.py cost"),
     "large": Quick(
-        "benchmarks/bench_large.py million embeddings --share 0.05",
+        "benchmarks/bench_large.py million embeddings --share 0.02",
         True,
-        {"50,000 × 50": "1,000,000 × 50", "2,400 × 384": "48,000 × 384"},
+        {"20,000 × 50": "1,000,000 × 50", "960 × 384": "48,000 × 384"},
     ),
     "dask": Quick("benchmarks/bench_dask.py --rows 200000 --repeats 1", True),
     "mds": Quick(

@@ -63,6 +63,21 @@ class TakesTables:
         return tags
 
 
+class TakesSparse:
+    """Base of estimators that make small sparse matrices dense, before BaseEstimator."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
+MOST_SPARSE_COLUMNS, MOST_MEGABYTES, NOTED_MEGABYTES = 1000, 256, 1
+"""A sparse matrix of at most so many columns and megabytes is made dense; from one on with a note.
+
+One-hot columns are few. Counts of words are many, and distances between them mean little.
+"""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -165,12 +180,7 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
             "X is a Dask collection, which must be in memory here; pass X.compute() if it fits."
         )
     if hasattr(X, "toarray"):
-        n, d = X.shape
-        raise InvalidTypeError(
-            f"X is sparse, and distances need dense rows. Pass X.toarray(), which takes "
-            f"{8e-6 * n * d:,.1f} MB, or reduce its {d:,} columns first, as "
-            f"sklearn.decomposition.TruncatedSVD does."
-        )
+        X = dense_rows(X, note=options.get("reset", True))
     refuse_no_numbers(X, "X")
     finite = options.get("ensure_all_finite", True)
     # NaN are looked for below, where their places are named
@@ -203,6 +213,25 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
             f"rows, or fill the gaps, as sklearn.impute.SimpleImputer does."
         )
     return rows if y is NO_TARGET else (rows, check_lengths(estimator, rows, y))
+
+
+def dense_rows(X: Any, note: bool) -> AnyArray:
+    """Return a sparse matrix as an array if it is small, and refuse it otherwise."""
+    n, d = X.shape if X.ndim == 2 else (1, X.shape[0])
+    size = 8e-6 * n * d
+    if d > MOST_SPARSE_COLUMNS or size > MOST_MEGABYTES:
+        raise InvalidTypeError(
+            f"X is sparse, and distances need dense rows, which are made here of at most "
+            f"{MOST_SPARSE_COLUMNS:,} columns and {MOST_MEGABYTES} MB; these are {d:,} columns and "
+            f"{size:,.1f} MB. Reduce the columns first, as sklearn.decomposition.TruncatedSVD(50) "
+            f"does, or pass X.toarray()."
+        )
+    if note and size > NOTED_MEGABYTES:
+        checks.warn_caller(
+            f"X is sparse and was made dense: {n:,} rows of {d:,} columns, {size:,.1f} MB."
+        )
+    rows: AnyArray = X.toarray()
+    return rows
 
 
 def check_lengths(estimator: Any, rows: Any, y: Any) -> Any:

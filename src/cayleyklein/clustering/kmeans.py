@@ -35,7 +35,13 @@ class Clusters(NamedTuple):
     converged: bool
 
 
-class CurvedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class CurvedKMeans(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    estimators.TakesSparse,
+    BaseEstimator,
+):
     """Cluster rows by k-means in a space of constant curvature.
 
     Rows belong to the nearest centre, and each centre is the Fréchet mean of its rows, the point

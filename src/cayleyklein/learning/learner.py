@@ -36,7 +36,7 @@ class ReportsProgress(_estimators.CallbackSupport):
     }
 
 
-class LearnsFromRows(ReportsProgress):
+class LearnsFromRows(_estimators.TakesSparse, ReportsProgress):
     """Base of estimators that learn a metric from rows, perhaps from a sample of them."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -19,7 +19,9 @@ from cayleyklein.geometry import charts, sphere
 from cayleyklein.metrics import CurvedMetric, Metric, SphereMetric
 
 
-class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FromChart(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, estimators.TakesSparse, BaseEstimator
+):
     """Convert an embedding in a chart of curved space to coordinates of a metric.
 
     Vectors of Poincaré's ball, of the hyperboloid (Lorentz model), of the half-space or of a sphere

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Bools, Floats
-from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein.exceptions import InvalidInputError, InvalidTypeError, OutsideDomainError
 from cayleyklein.geometry.space import refuse_at
 from cayleyklein.manifold import _limits
 from cayleyklein.manifold import _stress as spaces
@@ -276,6 +276,11 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> Floats:
+        if self._precomputed and hasattr(X, "toarray"):
+            raise InvalidTypeError(
+                "X is sparse, and the zeros of dissimilarities may be none at all. Pass "
+                "X.toarray(), or cayleyklein.manifold.graph_distances(X) if X is a graph."
+            )
         finite = "allow-nan" if self._precomputed else True
         least = 2 if reset else 1
         rows: Floats = estimators.check_data(
@@ -299,6 +304,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         given = tags.input_tags
+        given.sparse = not self._precomputed
         given.pairwise = given.positive_only = given.allow_nan = self._precomputed
         return tags
 

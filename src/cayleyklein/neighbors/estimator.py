@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._distributed import check_columns, row_blocks
 from cayleyklein._estimators import (
     SharedConstraints,
+    TakesSparse,
     check_data,
     check_parameters,
     is_dask,
@@ -33,7 +34,7 @@ def searched_rows(estimator: Any) -> Floats | None:
     return getattr(getattr(estimator, "_searcher", None), "X", None)
 
 
-class NeighborMethods(SharedConstraints, EstimatorCard, BaseEstimator):
+class NeighborMethods(TakesSparse, SharedConstraints, EstimatorCard, BaseEstimator):
     """Methods of every estimator that finds neighbours, on the index that `_row_index` returns."""
 
     n_neighbors: int | str

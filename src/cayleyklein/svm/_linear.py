@@ -25,7 +25,7 @@ from cayleyklein.prediction.estimator import with_class_weights
 from cayleyklein.svm._newton import largest_margin
 
 
-class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
+class CurvedLinearSVC(_estimators.TakesSparse, EstimatorCard, ClassifierMixin, BaseEstimator):
     """Separate classes by hyperplanes of an elliptic, flat or hyperbolic space.
 
     In z = L(x - μ), hyperplanes ⟨w, z⟩ + b = 0 are straight in every curvature. The margin is
