@@ -1,11 +1,14 @@
 """k-means in curved metrics: against scikit-learn where flat, and by properties."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
-from cayleyklein import CurvedKMeans, CurvedMetric, MixedMetric
+from cayleyklein import CurvedKMeans, CurvedMetric, MixedMetric, SphereMetric
 from cayleyklein.clustering import kmeans
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 
@@ -63,10 +66,13 @@ def test_a_step_never_raises_the_sum():
     X = np.random.default_rng(0).uniform(-0.6, 0.6, size=(80, 2))
     disc = CurvedMetric.euclidean(2, curvature=-1.0)
     sums = []
-    for steps in (1, 2, 4, 8, 50):
+    for steps in (1, 2, 4, 8, 300):
         model = CurvedKMeans(6, metric=disc, n_init=1, max_iter=steps, tol=0, random_state=3)
         if steps < 8:
-            with pytest.warns(UserWarning, match="still moving"):
+            with pytest.warns(ConvergenceWarning, match="still moving"):
+                model.fit(X)
+        elif steps == 8:
+            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
                 model.fit(X)
         else:
             model.fit(X)
@@ -74,11 +80,58 @@ def test_a_step_never_raises_the_sum():
     assert (np.diff(sums) <= 1e-12).all()
 
 
+@pytest.mark.parametrize("name", ["flat", "elliptic", "hyperbolic", "far out", "sphere"])
+def test_a_step_towards_the_means_never_raises_a_sum(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    metric = CurvedMetric.euclidean(2, curvature=float(name == "elliptic"))
+    if name in ("hyperbolic", "far out"):
+        radius = rng.uniform(0, 12 if name == "far out" else 2, size=(300, 1))
+        X *= np.tanh(radius) / np.linalg.norm(X, axis=1, keepdims=True)
+        metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    if name == "sphere":
+        X = rng.normal(size=(300, 3))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        metric = SphereMetric()
+    centers = X[rng.choice(300, size=(5, 3))]
+    weights = rng.uniform(size=300)
+    last = np.inf
+    for _ in range(30):
+        labels, distances = kmeans.nearest_centers(X, centers, metric)
+        sums = np.square(distances) @ weights
+        assert (sums <= last * (1 + 1e-12)).all()
+        last = sums
+        centers = kmeans.moved_centers(centers, labels, distances, X, weights, metric)
+
+
+def test_starts_together_are_starts_alone():
+    X, _ = blobs(2)
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    weights = np.ones(len(X))
+    starts = X[np.random.default_rng(0).choice(len(X), size=(5, 4))]
+    options = (kmeans.moved_centers, 1e-6, 100)
+    together = kmeans.descend(X, weights, disc, starts, *options)
+    for i in range(5):
+        alone = kmeans.descend(X, weights, disc, starts[i : i + 1], *options)
+        np.testing.assert_allclose(alone.centers[0], together.centers[i], atol=1e-12)
+        assert alone.n_iter[0] == together.n_iter[i]
+        assert alone.inertia[0] == pytest.approx(together.inertia[i])
+
+
+def test_rows_opposite_to_a_centre():
+    X = [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [0.0, 0.6, 0.8], [0.0, 0.8, 0.6]]
+    model = CurvedKMeans(1, metric=SphereMetric(), random_state=0).fit(X)
+    np.testing.assert_allclose(model.cluster_centers_[0], SphereMetric().frechet_mean(X))
+
+
 def test_empty_clusters_take_the_farthest_row():
+    rows = np.arange(4.0)[:, None]
     labels, distances = np.array([0, 0, 0, 1]), np.array([1.0, 5.0, 2.0, 9.0])
-    kmeans.fill_empty(labels, distances, np.ones(4), 3)
+    centers = np.full((3, 1), 9.0)
+    kmeans.fill_empty(labels, distances, centers, rows, np.ones(4))
     assert labels.tolist() == [0, 2, 0, 1]
     assert distances.tolist() == [1, 0, 2, 9]
+    assert centers.ravel().tolist() == [9, 9, 1]
     model = CurvedKMeans(4, random_state=0).fit([[0.0], [0.0], [1.0], [1.0], [1.0]])
     assert model.inertia_ == 0
     assert len(np.unique(model.labels_)) == 2

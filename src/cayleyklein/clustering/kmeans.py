@@ -1,10 +1,17 @@
-"""k-means in a curved metric: Lloyd's steps with Fréchet means, from k-means++ starts."""
+"""k-means in a curved metric: Lloyd's steps with Fréchet means, from k-means++ starts.
 
+All starts take their steps together, each towards the Fréchet means of its clusters; only the best
+one is given the exact means.
+"""
+
+import math
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import coo_array
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -18,21 +25,21 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
-from cayleyklein._typing import Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import means
 from cayleyklein.geometry.space import refuse_at
 from cayleyklein.metrics import CurvedMetric
 
 
 class Clusters(NamedTuple):
-    """Centres (k, d), the cluster of each row, Σ w d², and how the descent went."""
+    """What the steps of several starts led to."""
 
-    centers: Floats
-    labels: Ints
-    inertia: float
-    n_iter: int
-    converged: bool
+    centers: Floats  # (s, k, d)
+    inertia: Floats  # (s,), Σ w d²
+    n_iter: Ints  # (s,)
+    settled: Bools  # (s,)
 
 
 class CurvedKMeans(
@@ -59,8 +66,9 @@ class CurvedKMeans(
         Number of starts by k-means++; the one with the least sum of squares wins.
     max_iter : int, default=300
         Maximum number of steps of each start.
-    tol : float, default=1e-6
-        Relative decrease of the sum of squares at which a start ends.
+    tol : float, default=1e-4
+        Relative decrease of the sum of squares at which a start ends. The best start goes on from
+        there with exact means.
     random_state : int, RandomState or None, default=None
         Seed of the starts. The clusters do not depend on the order of the rows.
 
@@ -92,13 +100,13 @@ class CurvedKMeans(
     >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> model = CurvedKMeans(3, metric=disc, random_state=0).fit(X)
     >>> model.labels_, model.predict([[0.8, 0.1]])
-    (array([1, 1, 0, 0, 2, 2]), array([1]))
-    >>> model.cluster_centers_.round(3)[0], model.transform(X).shape
+    (array([0, 0, 2, 2, 1, 1]), array([0]))
+    >>> model.cluster_centers_.round(3)[2], model.transform(X).shape
     (array([0.05, 0.  ]), (6, 3))
     >>> model.fit_predict(X), round(model.score(X), 3)
-    (array([1, 1, 0, 0, 2, 2]), -0.018)
+    (array([0, 0, 2, 2, 1, 1]), -0.018)
     >>> model.voronoi().areas().round(2)
-    array([2.37, 0.37, 0.4 ])
+    array([0.37, 0.4 , 2.37])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -116,7 +124,7 @@ class CurvedKMeans(
         metric: Any = None,
         n_init: int = 4,
         max_iter: int = 300,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -157,16 +165,21 @@ class CurvedKMeans(
         given = shares > 0
         rng = check_random_state(self.random_state)
         places, shares = places[given], shares[given]
-        fits = [self._descend(places, shares, metric, rng) for _ in range(self.n_init)]
-        best = min(fits, key=lambda fit: fit.inertia)
-        if not best.converged:
-            said = f"The clusters were still moving after max_iter={self.max_iter} steps."
+        n_clusters, steps = self.n_clusters, self.max_iter
+        starts = drawn_centers(places, shares, metric, n_clusters, self.n_init, rng)
+        found = descend(places, shares, metric, starts, moved_centers, self.tol, steps)
+        best = int(np.argmin(found.inertia))
+        before = int(found.n_iter[best])
+        first = found.centers[best : best + 1]
+        last = descend(places, shares, metric, first, exact_means, self.tol, steps - before)
+        if not last.settled[0]:
+            said = f"The clusters were still moving after max_iter={steps} steps."
             checks.warn_caller(said, ConvergenceWarning)
         self.metric_ = metric
-        self.cluster_centers_ = best.centers
-        self.n_iter_ = best.n_iter
-        self.labels_, _ = nearest_centers(rows, best.centers, metric)
-        self.inertia_ = best.inertia
+        self.cluster_centers_ = last.centers[0]
+        self.n_iter_ = before + int(last.n_iter[0])
+        self.labels_, _ = self._nearest(rows)
+        self.inertia_ = float(last.inertia[0])
         return self
 
     def fit_predict(
@@ -177,7 +190,7 @@ class CurvedKMeans(
 
     def predict(self, X: ArrayLike) -> Ints:
         """Return the cluster (m,) of each row X (m, d), that of the nearest centre."""
-        return nearest_centers(self._queries(X), self.cluster_centers_, self.metric_)[0]
+        return self._nearest(self._queries(X))[0]
 
     def transform(self, X: ArrayLike) -> Floats:
         """Return the distances (m, n_clusters) of rows X (m, d) to the centres."""
@@ -197,8 +210,7 @@ class CurvedKMeans(
         """
         rows = self._queries(X)
         weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
-        distances = nearest_centers(rows, self.cluster_centers_, self.metric_)[1]
-        return -float(weights @ np.square(distances))
+        return -float(weights @ np.square(self._nearest(rows)[1]))
 
     def voronoi(self, **options: Any) -> CayleyKleinVoronoi:
         """Return the Voronoi diagram of the centres, whose cells are the clusters.
@@ -215,74 +227,149 @@ class CurvedKMeans(
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
+    def _nearest(self, rows: Floats) -> tuple[Ints, Floats]:
+        """Return the nearest centre of each row, and its distance."""
+        (labels,), (distances,) = nearest_centers(rows, self.cluster_centers_[None], self.metric_)
+        return labels, distances
+
     def _queries(self, X: ArrayLike) -> Floats:
         check_is_fitted(self, "cluster_centers_")
         return np.asarray(estimators.check_data(self, X, reset=False), dtype=np.float64)
 
-    def _descend(
-        self, rows: Floats, weights: Floats, metric: Any, rng: np.random.RandomState
-    ) -> Clusters:
-        """Return clusters by Lloyd's steps from a start by k-means++."""
-        centers = drawn_centers(rows, weights, metric, self.n_clusters, rng)
-        last, labels = np.inf, np.full(len(rows), -1)
-        for step in range(1, self.max_iter + 1):
-            found, distances = nearest_centers(rows, centers, metric)
-            fill_empty(found, distances, weights, len(centers))
-            inertia = float(weights @ np.square(distances))
-            if (found == labels).all() or last - inertia <= self.tol * inertia:
-                return Clusters(centers, found, inertia, step, True)
-            last, labels = inertia, found
-            centers = centers.copy()
-            for cluster in np.unique(labels):
-                mine = labels == cluster
-                centers[cluster] = metric.frechet_mean(rows[mine], weights[mine])
-        found, distances = nearest_centers(rows, centers, metric)
-        inertia = float(weights @ np.square(distances))
-        return Clusters(centers, found, inertia, self.max_iter, False)
+
+def descend(
+    rows: Floats,
+    weights: Floats,
+    metric: Any,
+    centers: Floats,
+    move: Callable[..., Floats],
+    tol: float,
+    max_iter: int,
+) -> Clusters:
+    """Return the clusters of starts (s, k, d), which take their Lloyd's steps together.
+
+    `move` is `moved_centers` or `exact_means`. A start is settled when its sum of squares decreases
+    by no more than `tol`.
+    """
+    centers = centers.copy()
+    sums = np.full(len(centers), np.inf)
+    steps = np.zeros(len(centers), dtype=np.intp)
+    moving = np.arange(len(centers))
+    for step in range(max_iter + 1):
+        labels, distances = nearest_centers(rows, centers[moving], metric)
+        for at, own, away in zip(moving, labels, distances, strict=True):
+            fill_empty(own, away, centers[at], rows, weights)
+        found = np.square(distances) @ weights
+        still = sums[moving] - found > tol * found
+        sums[moving] = found
+        steps[moving] = step
+        moving = moving[still]
+        if step == max_iter or not len(moving):
+            break
+        nearest = labels[still], distances[still]
+        centers[moving] = move(centers[moving], *nearest, rows, weights, metric)
+    return Clusters(centers, sums, steps, ~np.isin(np.arange(len(centers)), moving))
 
 
 def nearest_centers(rows: Floats, centers: Floats, metric: Any) -> tuple[Ints, Floats]:
-    """Return the nearest centre of each row, and its distance."""
-    step = max(1, 2**20 // len(centers))
-    labels, distances = np.empty(len(rows), dtype=np.intp), np.empty(len(rows))
+    """Return the nearest of the centres (s, k, d) of each start, and its distance, (s, n)."""
+    s, k, d = centers.shape
+    step = max(1, 2**20 // (s * k))
+    labels = np.empty((s, len(rows)), dtype=np.intp)
+    distances = np.empty((s, len(rows)))
     for start in range(0, len(rows), step):
         some = slice(start, start + step)
-        between = metric.pairwise(rows[some], centers)
-        labels[some] = between.argmin(axis=1)
-        distances[some] = between[np.arange(len(between)), labels[some]]
+        between = metric.pairwise(rows[some], centers.reshape(s * k, d)).reshape(-1, s, k)
+        labels[:, some] = between.argmin(axis=2).T
+        distances[:, some] = between.min(axis=2).T
     return labels, distances
 
 
-def drawn_centers(
-    rows: Floats, weights: Floats, metric: Any, k: int, rng: np.random.RandomState
+def moved_centers(
+    centers: Floats, labels: Ints, distances: Floats, rows: Floats, weights: Floats, metric: Any
 ) -> Floats:
-    """Return k rows by k-means++: each drawn by weight · d², the best one of a few.
+    """Return the centres (s, k, d) after a step towards the Fréchet means of their rows.
+
+    The step is the mean of the logarithms v over c = max(1, √-K d coth(√-K d)), averaged too. The
+    Hessian of Σ w d²/2 is at most Σ w c at its start, and for K < 0 at most 2 Σ w c on its way, for
+    no row's √-K d grows by more than 1 and c by no more than that; so no step raises the sum of
+    squares. For K = 0 it ends at the mean.
+    """
+    s, k, d = centers.shape
+    group = (labels + k * np.arange(s)[:, None]).ravel()
+    flat = centers.reshape(s * k, d)
+    at = flat[group]
+    apart = distances.ravel()
+    unit = math.sqrt(abs(metric.curvature))
+    ends = np.tile(rows, (s, 1))
+    if metric.curvature > 0:  # rows opposite to a centre pull nowhere
+        opposite = unit * apart > math.pi - 1e-9
+        ends[opposite] = at[opposite]
+    shares = np.tile(weights, s)
+    sums = coo_array((shares, (group, np.arange(len(group)))), shape=(s * k, len(group))).tocsr()
+    bend = np.maximum(means.bend(apart, metric.curvature), 1.0)
+    whole = sums @ bend
+    pull = (sums @ metric.log(at, ends)) / np.where(whole > 0, whole, 1.0)[:, None]
+    return np.asarray(metric.exp(flat, pull)).reshape(s, k, d)
+
+
+def exact_means(
+    centers: Floats, labels: Ints, distances: Floats, rows: Floats, weights: Floats, metric: Any
+) -> Floats:
+    """Return the Fréchet means (s, k, d) of the rows of each centre."""
+    found = centers.copy()
+    for start, own in enumerate(labels):
+        for cluster in np.unique(own):
+            mine = own == cluster
+            found[start, cluster] = metric.frechet_mean(rows[mine], weights[mine])
+    return found
+
+
+def drawn_centers(
+    rows: Floats, weights: Floats, metric: Any, k: int, starts: int, rng: np.random.RandomState
+) -> Floats:
+    """Return centres (starts, k, d) by k-means++: rows drawn by weight · d², the best of a few.
 
     Arthur and Vassilvitskii (2007). Where fewer places than k have rows, the others are copies.
     """
     trials = 2 + int(np.log(k))
-    first = rows[np.searchsorted(np.cumsum(weights), rng.uniform() * weights.sum(), side="right")]
-    centers = [first]
-    square = np.square(metric.pairwise(rows, first[None])[:, 0])
+    n = len(rows)
+
+    def draw(shares: Floats, count: int) -> Ints:
+        """Draw rows (starts, count) by their shares (starts, n)."""
+        upto = np.cumsum(shares, axis=1)
+        at = rng.uniform(size=(starts, count)) * upto[:, -1:]
+        found = [np.searchsorted(*pair, side="right") for pair in zip(upto, at, strict=True)]
+        return np.minimum(found, n - 1)
+
+    each = np.arange(starts)
+    drawn = draw(np.tile(weights, (starts, 1)), 1)
+    square = np.square(metric.pairwise(rows, rows[drawn[:, 0]])).T
+    chosen = [drawn[:, 0]]
     for _ in range(k - 1):
-        share = np.cumsum(weights * square)
-        at = np.searchsorted(share, rng.uniform(size=trials) * share[-1], side="right")
-        drawn = np.unique(np.minimum(at, len(rows) - 1))
-        tried = np.minimum(square[:, None], np.square(metric.pairwise(rows, rows[drawn])))
-        best = int(np.argmin(weights @ tried))
-        centers.append(rows[drawn[best]])
-        square = tried[:, best]
-    return np.array(centers)
+        drawn = draw(weights * square, trials)
+        between = metric.pairwise(rows, rows[drawn.ravel()]).T.reshape(starts, trials, n)
+        tried = np.minimum(square[:, None], np.square(between))
+        best = (tried @ weights).argmin(axis=1)
+        chosen.append(drawn[each, best])
+        square = tried[each, best]
+    return np.asarray(rows[np.stack(chosen, axis=1)])
 
 
-def fill_empty(labels: Ints, distances: Floats, weights: Floats, k: int) -> None:
-    """Give each empty cluster the row that adds most to the sum of squares, in place."""
+def fill_empty(
+    labels: Ints, distances: Floats, centers: Floats, rows: Floats, weights: Floats
+) -> None:
+    """Move the centre of each empty cluster to the row that adds most to the sum of squares.
+
+    Labels, distances and centres change in place.
+    """
+    k = len(centers)
     for cluster in np.flatnonzero(np.bincount(labels, minlength=k) == 0):
         cost = weights * np.square(distances)
-        alone = np.bincount(labels, minlength=k)[labels] == 1
-        cost[alone] = -1.0
+        cost[np.bincount(labels, minlength=k)[labels] == 1] = -1.0
         farthest = int(np.argmax(cost))
         if cost[farthest] <= 0:  # fewer places than clusters
             return
         labels[farthest] = cluster
         distances[farthest] = 0.0
+        centers[cluster] = rows[farthest]

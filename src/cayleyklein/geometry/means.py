@@ -101,8 +101,8 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
         last_x = x
         step = pull * ((length - held) / length / weight.sum())  # gradient descent
         if not held:
-            k = math.copysign(math.sqrt(abs(metric.curvature)) * unit, metric.curvature)
-            hessian = hessian_of_sum(v, d, weight, g, k, power)
+            c = bend(d * unit, metric.curvature)
+            hessian = hessian_of_sum(v, d, weight, g, c, power)
             newton = np.linalg.solve(hessian, pull)
             step = newton if newton @ g @ pull > 0 else step
         for _ in range(60):
@@ -121,18 +121,19 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     return np.array(x)
 
 
-def hessian_of_sum(
-    v: AnyFloats, d: Floats, weight: Floats, g: Floats, k: float, power: int
-) -> Floats:
-    """Return the Hessian of Σ w dᵖ/p, from logarithms v, their lengths d and the weights w dᵖ⁻².
+def bend(d: Floats, K: float) -> Floats:
+    """Return c = √-K d coth(√-K d), 1 or √K d cot(√K d) of distances d."""
+    t = math.sqrt(abs(K)) * d
+    tangent = np.tan(t) if K > 0 else np.tanh(t)
+    return np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
 
-    k is √K or -√-K, in the unit of 1/d.
-    """
-    t = abs(k) * d
-    tangent = np.tan(t) if k > 0 else np.tanh(t)
-    c = np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
-    bend = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
-    return np.asarray((v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g)))
+
+def hessian_of_sum(
+    v: AnyFloats, d: Floats, weight: Floats, g: Floats, c: Floats, power: int
+) -> Floats:
+    """Return the Hessian of Σ w dᵖ/p, from logarithms v, their lengths d, the weights w dᵖ⁻², c."""
+    along = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
+    return np.asarray((v * along[:, None]).T @ v @ g + weight @ c * np.eye(len(g)))
 
 
 def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
