@@ -45,10 +45,10 @@ SLOW = pytest.StashKey[int]()
 
 
 def pytest_deselected(items):
-    """Count slow tests that nobody asked for."""
-    if items:
-        slow = sum(item.get_closest_marker("slow") is not None for item in items)
-        items[0].config.stash[SLOW] = slow
+    """Count slow tests that nobody asked for; those that ``-k`` leaves out do not count."""
+    slow = [item for item in items if item.get_closest_marker("slow") is not None]
+    if items and len(slow) == len(items) and items[0].config.option.markexpr == "not slow":
+        items[0].config.stash[SLOW] = len(slow)
 
 
 def pytest_sessionfinish(session):
