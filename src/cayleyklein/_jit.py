@@ -6,11 +6,6 @@ from typing import Any
 
 from cayleyklein._validation import warn_caller
 
-NOT_KEPT = (
-    "Compiled code cannot be kept: neither the package's folder nor a home can be written to, so "
-    "every process compiles again, for some seconds. Set NUMBA_CACHE_DIR to a folder that can."
-)
-
 
 class Kernel:
     """A function that is compiled at its first call, and cached on disk where that works."""
@@ -48,7 +43,11 @@ class Kernel:
 
 @cache
 def warn_once() -> None:
-    warn_caller(NOT_KEPT)
+    warn_caller(
+        "Compiled code cannot be kept: neither the package's folder nor a home can be written to, "
+        "so every process compiles again, for some seconds. Set NUMBA_CACHE_DIR to a folder that "
+        "can."
+    )
 
 
 # Kernels whose sums and minima may be taken in any order, for arrays without NaN.

@@ -73,20 +73,20 @@ def decide(curved, in_place, rescaled, least=verdicts.OF_NUMBERS):
 
 def test_words():
     ahead = decide((0.1, 10.0), (0.3, 5.0), (0.3, 6.0))
-    assert (ahead.word, ahead.sign, ahead.slope) == (verdicts.VERDICT_CURVED, 1, 10.0)
+    assert (ahead.word, ahead.sign, ahead.slope) == ("curved", 1, 10.0)
     assert ahead.in_place.nats == 5
     assert ahead.rescaled.nats == 4
     assert ahead.in_place.rival == "flat one"
     assert ahead.r2 == pytest.approx(0.9, abs=0.01)
     assert ahead.geometry == "elliptic"
     tied = decide((0.1, 10.0), (0.3, 6.0), (0.1, 10.0))
-    assert (tied.word, tied.geometry) == (verdicts.VERDICT_IN_COORDINATES, "elliptic")
+    assert (tied.word, tied.geometry) == ("curved in these coordinates", "elliptic")
     assert "flat one" in tied.sentence
     behind = decide((0.1, 10.0), (0.3, 6.0), (0.1, 12.5))
-    assert (behind.word, behind.geometry) == (verdicts.VERDICT_NO_EVIDENCE, "flat")
-    assert decide((0.1, 10.0), (0.3, 6.6), (0.1, 10.0)).word == verdicts.VERDICT_NO_EVIDENCE
+    assert (behind.word, behind.geometry) == ("no evidence", "flat")
+    assert decide((0.1, 10.0), (0.3, 6.6), (0.1, 10.0)).word == "no evidence"
     nothing = decide((0.99, 10.0), (0.99, 6.0), (0.99, 6.0))
-    assert nothing.word == verdicts.VERDICT_NO_EVIDENCE  # 0.9 is predicted by the bad sphere
+    assert nothing.word == "no evidence"  # 0.9 is predicted by the bad sphere
 
 
 def told(nats, density, error, least, rescaled=0.0):
@@ -107,19 +107,19 @@ def told(nats, density, error, least, rescaled=0.0):
 )
 def test_the_weaker_verdict_needs_three_margins_and_a_tie(least, density, error):
     enough = {"nats": 3.6, "density": density + 0.1, "error": error + 0.1, "least": least}
-    assert told(**enough) == verdicts.VERDICT_IN_COORDINATES
-    assert told(**enough, rescaled=-0.9) == verdicts.VERDICT_IN_COORDINATES
+    assert told(**enough) == "curved in these coordinates"
+    assert told(**enough, rescaled=-0.9) == "curved in these coordinates"
     for few in ({"nats": 3.4}, {"density": density - 0.1}, {"error": error - 0.1}):
-        assert told(**(enough | few)) == verdicts.VERDICT_NO_EVIDENCE
+        assert told(**(enough | few)) == "no evidence"
     behind = -2.1 if least is verdicts.OF_NUMBERS else -1.1
-    assert told(**enough, rescaled=behind) == verdicts.VERDICT_NO_EVIDENCE
+    assert told(**enough, rescaled=behind) == "no evidence"
 
 
 def test_nothing_predicts_noise():
     judged = [model(kind, 0.97, 0.0) for kind in ("in place", "rescaled", "curved")]
     Y = np.where(np.arange(N) % 2, 1.0, -1.0)[:, None]
     found = verdicts.decide(judged, Y, verdicts.OF_NUMBERS)
-    assert found.word == verdicts.VERDICT_TOO_LITTLE
+    assert found.word == "too few rows, or nothing predicts y"
     assert found.r2 == pytest.approx(0.03, abs=0.01)
     assert "held-out R² of 0.03" in found.sentence
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.curvature import limits, profiles
-from cayleyklein.curvature.verdicts import VERDICT_CURVED, VERDICT_NO_EVIDENCE, Margin, shown
+from cayleyklein.curvature.verdicts import Margin, Word, shown
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.manifold import CurvedMDS, scaling
 
@@ -32,9 +32,6 @@ FLAT_MAPS = (
     (2, 0.85),
     (3, 0.7),
 )
-# Standard errors of the gain in squared error that a curved map needs over every flat one; not
-# varied.
-GAIN_OF_MAPS = 2.0
 
 
 @dataclass(frozen=True)
@@ -47,13 +44,13 @@ class MapVerdict:
 
     @property
     def geometry(self) -> str:
-        return shown(self.sign) if self.word == VERDICT_CURVED else "flat"
+        return shown(self.sign) if self.word == "curved" else "flat"
 
     @property
     def sentence(self) -> str:
         """Say what was found, and why."""
         rival = self.margin.rival
-        if self.word == VERDICT_CURVED:
+        if self.word == "curved":
             return (
                 f"curved, {shown(self.sign)}: no flat map predicts held-out dissimilarities as "
                 f"well; the closest is {rival}"
@@ -114,7 +111,8 @@ def judge_maps(
     rival = min(margins, key=margins.__getitem__)
     low, high = interval
     sign = 1 if low > 0 else -1 if high < 0 else 0
-    word = VERDICT_CURVED if margins[rival] > GAIN_OF_MAPS and sign else VERDICT_NO_EVIDENCE
+    clear = margins[rival] > 2.0  # standard errors of the gain over every flat map; not varied
+    word: Word = "curved" if clear and sign else "no evidence"
     return MapVerdict(word, sign, Margin(rival, np.nan, np.nan, margins[rival]))
 
 

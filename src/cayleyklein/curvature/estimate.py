@@ -313,7 +313,7 @@ def _profile_of_rows(
         process = profiles.NumberProcess(_columns(targets, labels), trend)
     model = profiles.ProcessModel(process, z, frame.log_scales)
     profile = profiles.Profile(model.search)
-    profile.explore(0.0, profiles.ENDS, n_grid)
+    profile.explore(0.0, (-0.999, 0.97), n_grid)  # the ends, along u, are not varied
     found = _summary(profile, level, model.measure, model.least)
     scores = [model.score(u, profile.nearest(u)) for u in sorted(profile.points)]
     found["profile"] = found["profile"]._replace(score=np.array(scores))

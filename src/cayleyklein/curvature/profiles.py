@@ -28,7 +28,6 @@ from cayleyklein.parts.kernel import Spectrum
 
 NOISES = np.geomspace(1e-5, 100.0, 15)  # noise variances, relative to σ², that are tried
 LENGTHS = (0.1, 0.4, 1.6, 6.4)  # ℓ to start from; not varied
-ENDS = (-0.999, 0.97)  # of the profile, along u; not varied
 SCALES = (-7.0, 7.0)  # bounds of the logarithms of scales of standardised columns
 Measure = Callable[[float, Floats], tuple[float, float]]  # (u, parameters) → K and bend
 

@@ -16,7 +16,6 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.curvature import limits
 from cayleyklein.curvature.processes import (
     LENGTH_GRID,
     SLOPE_GRID,
@@ -31,9 +30,6 @@ from cayleyklein.curvature.processes import (
 
 # Parameters of the maps, from hardly bent to as far as a map of a curved space can bend; not varied
 SQUASHED = (1.0, 3.0, 9.0, 25.0)  # columns
-STEEP = 9.0  # how much columns are squashed while the axes of steps are looked for
-ANGLES = 8  # that are tried for them, 11° apart: each axis is then right to 6°
-CONCAVE = (1.0, 2.0, 4.0, 8.0, 14.0)  # radii
 RADII = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0)  # hyperbolic radii of the farthest row
 
 
@@ -45,10 +41,13 @@ class Axes(NamedTuple):
     by_steps: Floats  # axes along which steps fit best
 
 
-def smallest_ball(z: Floats) -> tuple[Floats, float]:
-    """Return centre and radius of the smallest ball around points (Bădoiu and Clarkson 2003)."""
+def smallest_ball(z: Floats, n_steps: int = 2000) -> tuple[Floats, float]:
+    """Return centre and radius of the smallest ball around points (Bădoiu and Clarkson 2003).
+
+    The centre is right to the radius over `n_steps`.
+    """
     center = z.mean(axis=0)
-    for step in range(limits.STEPS_TO_CENTER):
+    for step in range(n_steps):
         away = z - center
         center = center + away[np.square(away).sum(axis=1).argmax()] / (step + 2)
     radius = float(np.sqrt(np.square(z - center).sum(axis=1).max()))
@@ -91,17 +90,18 @@ def step_axes(sample: Sample, axes: Floats) -> Floats:
 
     Steps along two axes that act together, as in a decision tree, have slopes along other axes
     than their own: their plane is right, and the angle in it is the one at which squashed axes are
-    likeliest.
+    likeliest. The eight angles that are tried are 11° apart: each axis is then right to 6°.
     """
     if axes.shape[1] < 2:
         return axes
     sample = Sample(sample.z, sample.Y, np.arange(len(sample.z)))
     found = []
-    for angle in np.linspace(0, np.pi / 2, ANGLES, endpoint=False):
+    for angle in np.linspace(0, np.pi / 2, 8, endpoint=False):
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         turned = np.hstack([axes[:, :2] @ turn, axes[:, 2:]])
         family = Family("", partial(squashed, sample.z @ turned))
-        found.append((sample.fit(family, STEEP, START).log_likelihood, turned))
+        steep = sample.fit(family, 9.0, START)  # columns that are squashed much
+        found.append((steep.log_likelihood, turned))
     return max(found, key=lambda one: one[0])[1]
 
 
@@ -204,9 +204,10 @@ def flat_rescaled(z: Floats, ball: tuple[Floats, float]) -> list[Family]:
 
     squashed = "distances from the middle squashed"
     stretched = "distances from the middle stretched"
+    radii = (1.0, 2.0, 4.0, 8.0, 14.0)  # not varied
     return [
-        Family(squashed, by_angle, CONCAVE),
-        Family(squashed, by_sine, CONCAVE),
+        Family(squashed, by_angle, radii),
+        Family(squashed, by_sine, radii),
         Family(stretched, by_distance, RADII),
         Family(stretched, by_hyperbolic_sine, RADII),
         Family(stretched, by_half_distance, RADII),
@@ -220,12 +221,14 @@ def predictors(
     """Return squared errors (n, t), held out, of linear and quadratic models and of trees.
 
     Trees see the rows X (n, d) and, `turned`, along other axes as well. `codes` are the classes of
-    labels, None for numbers.
+    labels, None for numbers. Columns of the quadratic model are products of twelve principal
+    directions.
     """
+    n_directions, n_trees = 12, 40  # time grows fast with either
     z = X - X.mean(axis=0)
     z = z / np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
     r = np.linalg.norm(z, axis=1, keepdims=True)
-    axes = np.linalg.svd(z, full_matrices=False)[2][: limits.MOST_DIRECTIONS]
+    axes = np.linalg.svd(z, full_matrices=False)[2][:n_directions]
     p = z @ axes.T
     p = p / np.where(p.std(axis=0) > 0, p.std(axis=0), 1.0)
     pairs = np.triu_indices(p.shape[1])
@@ -233,11 +236,11 @@ def predictors(
     if codes is None:
         line = Ridge(0.01 * len(z))
         curve = Ridge(0.03 * len(z))
-        trees = ExtraTreesRegressor(limits.N_TREES, min_samples_leaf=2, random_state=seed)
+        trees = ExtraTreesRegressor(n_trees, min_samples_leaf=2, random_state=seed)
     else:
         line = LogisticRegression(C=10.0, max_iter=300)
         curve = LogisticRegression(max_iter=300)
-        trees = ExtraTreesClassifier(limits.N_TREES, min_samples_leaf=2, random_state=seed)
+        trees = ExtraTreesClassifier(n_trees, min_samples_leaf=2, random_state=seed)
     errors: dict[str, Floats] = {}
     for folds in partitions:
         for fold in range(int(folds.max()) + 1):

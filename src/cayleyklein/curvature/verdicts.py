@@ -6,7 +6,7 @@ judged by its marginal likelihood, and by errors and log densities of held-out r
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -14,14 +14,10 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.curvature import limits, rivals, spaces
 from cayleyklein.curvature.processes import SLOPE_GRID, Sample
 
-VERDICT_CURVED = "curved"
-VERDICT_IN_COORDINATES = "curved in these coordinates"
-VERDICT_NO_EVIDENCE = "no evidence"
-VERDICT_TOO_LITTLE = "too few rows, or nothing predicts y"
-
-FOLDS = 5
+Word = Literal[
+    "curved", "curved in these coordinates", "no evidence", "too few rows, or nothing predicts y"
+]
 PARTITIONS = 2  # into folds, so that the seed of the folds matters less
-HOPELESS = 15.0  # nats behind the best of its kind on a few rows: not fitted to all of them
 
 
 class Thresholds(NamedTuple):
@@ -108,7 +104,7 @@ class Verdict:
     flat models, those that move rows along their rays among them.
     """
 
-    word: str
+    word: Word
     sign: int  # of the best curved space
     conformal: bool  # whether that is in a conformal chart
     slope: float  # of its linear trend, τ
@@ -118,30 +114,31 @@ class Verdict:
 
     @property
     def geometry(self) -> str:
-        return shown(self.sign) if self.word in (VERDICT_CURVED, VERDICT_IN_COORDINATES) else "flat"
+        is_curved = self.word in ("curved", "curved in these coordinates")
+        return shown(self.sign) if is_curved else "flat"
 
     @property
     def sentence(self) -> str:
         """Say what was found, and why."""
         kind = shown(self.sign) + (" in a conformal chart" if self.conformal else "")
         closest = self.rescaled.rival
-        if self.word == VERDICT_CURVED:
+        if self.word == "curved":
             return (
                 f"curved, {kind}: no flat model predicts y as well, not even one that rescales the "
                 f"distances from the middle; the closest is {closest}, and the likeliest flat "
                 f"process is {self.rescaled.nats:.1f} nats behind"
             )
-        if self.word == VERDICT_IN_COORDINATES:
+        if self.word == "curved in these coordinates":
             return (
                 f"curved in these coordinates, {kind}: no flat model of the columns as they are "
                 f"predicts y as well (the closest is {self.in_place.rival}), but one that "
                 f"rescales the distances from the middle may"
             )
-        if self.word == VERDICT_NO_EVIDENCE:
+        if self.word == "no evidence":
             better = f"flat models predict y as well or better, such as {closest}"
             return f"no evidence of curvature: {better}"
         found = f"the best model has a held-out R² of {self.r2:.2f}"
-        return f"{VERDICT_TOO_LITTLE}: {found}, too little or too uncertain to judge spaces by"
+        return f"{self.word}: {found}, too little or too uncertain to judge spaces by"
 
 
 def shown(sign: int) -> str:
@@ -204,7 +201,8 @@ def judge_processes(
     for kind, families in kinds.items():
         fits = [few.fit_family(family) for family in families]
         if few is not every:
-            least = max(fit.log_likelihood for fit in fits) - HOPELESS
+            # More than 15 nats behind on a few rows is hopeless, and not fitted to all of them.
+            least = max(fit.log_likelihood for fit in fits) - 15.0
             promising = [fit for fit in fits if fit.log_likelihood > least]
             fits = [every.fit(fit.family, fit.parameter, fit.settings) for fit in promising]
         best = max(fits, key=lambda fit: fit.log_likelihood)
@@ -244,13 +242,13 @@ def decide(judged: Sequence[Judged], Y: Floats, least: Thresholds) -> Verdict:
     ahead = in_place.nats > nats and meets(in_place, least.density_in_place, least.error_in_place)
     tied = rescaled.nats > least.nats_rescaled and rescaled.error > least.error_rescaled
     if r2 <= least.r2 or gain <= least.over_mean:
-        word = VERDICT_TOO_LITTLE
+        word: Word = "too few rows, or nothing predicts y"
     elif rescaled.nats > nats and meets(rescaled, least.density, least.error):
-        word = VERDICT_CURVED
+        word = "curved"
     elif ahead and tied:
-        word = VERDICT_IN_COORDINATES
+        word = "curved in these coordinates"
     else:
-        word = VERDICT_NO_EVIDENCE
+        word = "no evidence"
     return Verdict(word, best.sign, best.conformal, best.slope, in_place, rescaled, r2)
 
 
@@ -287,14 +285,14 @@ def in_standard_errors(gains: Floats) -> float:
     return float(gains.mean() / error) if error > 0 else 0.0
 
 
-def deal(z: Floats, Y: Floats, labels: bool, rng: np.random.RandomState) -> Ints:
+def deal(z: Floats, Y: Floats, labels: bool, rng: np.random.RandomState, n_folds: int = 5) -> Ints:
     """Return the fold of each row: equal rows have one, and every fold its share of every class."""
     _, first, places = np.unique(z, axis=0, return_index=True, return_inverse=True)
     order = rng.permutation(len(first))
     if labels:
         order = order[np.argsort(class_codes(Y)[first][order], kind="stable")]
     folds = np.empty(len(first), dtype=int)
-    folds[order] = np.arange(len(first)) % FOLDS
+    folds[order] = np.arange(len(first)) % n_folds
     return folds[places.ravel()]
 
 

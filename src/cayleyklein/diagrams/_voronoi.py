@@ -17,10 +17,6 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, Out
 from cayleyklein.geometry.space import refuse_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
-# Distance of shapes from the absolute, relative to its radius, by dimension: the default of
-# `tolerance`, and the smallest that may be asked for
-TOLERANCES = {2: (1e-4, 1e-12), 3: (1e-2, 1e-6)}
-
 
 class PlaneCells(NamedTuple):
     chart: LocalChart  # of starts, ends and segments
@@ -254,7 +250,7 @@ class CayleyKleinVoronoi(NotebookCard):
                 f"These shapes exist for diagrams in {where}; this one has {d} dimensions. Use its "
                 f"vertices, regions and ridges, locate() or predict()."
             )
-        default, finest = TOLERANCES[d]
+        default, finest = (1e-4, 1e-12) if d == 2 else (1e-2, 1e-6)
         return default if value is None else checks.as_real(value, "tolerance", f"[{finest:g}, 1)")
 
     def _cut_out(self, tolerance: float) -> tuple[LocalChart, _power.PowerDiagram]:

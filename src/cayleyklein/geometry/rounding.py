@@ -16,7 +16,6 @@ from cayleyklein.geometry import limits
 Pair = tuple[Floats, Floats]
 
 EPSILON = float(np.finfo(np.float64).eps)
-SPLITTER = 2.0**27 + 1.0  # of 53 bits into 26 and 27 (Dekker 1971)
 SQUARE_EXACT_ABOVE = 1e-7  # |1 + K‖z‖²| above which `one_plus_scaled_square` has all digits
 
 
@@ -34,8 +33,8 @@ def two_sum(a: Floats, b: Floats) -> Pair:
 
 
 def split(a: Floats) -> Pair:
-    """Split 53 bits into two halves whose products are exact."""
-    c = SPLITTER * a
+    """Split 53 bits into 26 and 27, whose products are exact (Dekker 1971)."""
+    c = (2.0**27 + 1.0) * a
     high = c - (c - a)
     return high, a - high
 

@@ -15,9 +15,6 @@ from cayleyklein.learning import descent, learner, lmnn, paper
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric
 
-PAPER_GEOMETRIES = ("flat", "elliptic", "hyperbolic", "mixed")
-PAPER_STARTS = ("precision", "lmnn", "identity", "diagonal", "diagonal-lmnn")
-
 
 class CayleyKleinLMNN(learner.RowLearner):
     """Learn a metric by the method of Nielsen, Muzellec and Nock (2016), to the letter.
@@ -130,12 +127,17 @@ default="precision"
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "geometry": [StrOptions(set(PAPER_GEOMETRIES))],
+        "geometry": [StrOptions({"flat", "elliptic", "hyperbolic", "mixed"})],
         "alpha": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "n_targets": [Interval(Integral, 1, None, closed="left")],
         "margin": [Interval(Real, 0, None, closed="neither")],
         "push": [Interval(Real, 0, 1, closed="both")],
-        "init": [StrOptions(set(PAPER_STARTS)), CurvedMetric, FormMetric, "array-like"],
+        "init": [
+            StrOptions({"precision", "lmnn", "identity", "diagonal", "diagonal-lmnn"}),
+            CurvedMetric,
+            FormMetric,
+            "array-like",
+        ],
         "kappa": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "impostor_interval": [Interval(Integral, 1, None, closed="left")],

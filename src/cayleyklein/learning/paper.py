@@ -35,16 +35,6 @@ from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Para
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric, FormMetric
 
-HALVED, GROWN = 0.5, 1.01  # factors of γ of a hyperbolic descent, as printed
-MOST_HALVINGS = 60  # before giving up: the step is then 1e-18 of what it was
-# Share of their size by which the first step moves the images Lx̃ of all rows. Of 0.03, 0.1, 0.3 and
-# 1 the larger ones have less loss after 200 iterations on the paper's data sets, raw and
-# standardised; with 0.3 flat fits swing about the minimum, with 1 they diverge, with 0.1 neither.
-FIRST_MOVE = 0.1
-# Lorentz factor from which the centre of a domain is so close to its boundary that the ellipsoid is
-# kept as a form: turning it into (L, μ) would lose half of the digits.
-FARTHEST_CENTER = 1e8
-
 
 @dataclass(frozen=True)
 class PaperRecipe:
@@ -206,7 +196,9 @@ def in_ellipsoid_form(matrix: Floats) -> Floats | None:
     v = v * np.sign(v[-1] or 1.0)
     length = np.linalg.norm(v[:-1])
     inside = (v[-1] - length) * (v[-1] + length)
-    if inside <= (v[-1] / FARTHEST_CENTER) ** 2:
+    # With a Lorentz factor of 1e8 the centre is so close to the boundary that the ellipsoid is kept
+    # as a form: turning it into (L, μ) would lose half of the digits.
+    if inside <= (v[-1] / 1e8) ** 2:
         return None
     p, rise = v[:-1] / np.sqrt(inside), v[-1] / np.sqrt(inside)
     boost = np.block(
@@ -267,7 +259,7 @@ def learn(
             break
         before, form, halved = form, following, n_halved > 0
         if recipe.geometry == "hyperbolic":
-            gamma *= GROWN * HALVED**n_halved
+            gamma *= 1.01 * 0.5**n_halved  # as printed
     # a loss that stands after a halved step is at the wall of the domain, and at no minimum
     return PaperFit(form.metric(), [losses], converged and not halved, stopped, first, diverged)
 
@@ -313,22 +305,28 @@ def first_rate(form: Form, gradient: Floats) -> float:
     """Return the γ of which the first step moves the images of the rows by a tenth of their size.
 
     The paper says that the optimal rate is not known beforehand, and not where it starts. Sizes of
-    images, unlike those of L, do not depend on the units and the origin of the columns.
+    images Lx̃, unlike those of L, do not depend on the units and the origin of the columns. Of the
+    shares 0.03, 0.1, 0.3 and 1 the larger ones have less loss after 200 iterations on the paper's
+    data sets, raw and standardised; with 0.3 flat fits swing about the minimum, with 1 they
+    diverge, with 0.1 neither.
     """
     X = form.columns.homogeneous
     X = X[:, :-1] if form.geometry == "flat" else X
     move = float(np.linalg.norm(X @ gradient.T))
-    return FIRST_MOVE * float(np.linalg.norm(X @ form.matrix.T)) / move if move else 1.0
+    return 0.1 * float(np.linalg.norm(X @ form.matrix.T)) / move if move else 1.0
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def step_inside(form: Form, step: Floats, domain: str) -> tuple[int, Form | None]:
-    """Return how often a step is halved before it stays inside, and where it ends, or None."""
-    for n_halved in range(MOST_HALVINGS):
-        candidate = form.moved(HALVED**n_halved * step)
+def step_inside(form: Form, step: Floats, domain: str, most: int = 60) -> tuple[int, Form | None]:
+    """Return how often a step is halved before it stays inside, and where it ends.
+
+    It ends nowhere (None) after `most` times, when the step is 1e-18 of what it was.
+    """
+    for n_halved in range(most):
+        candidate = form.moved(0.5**n_halved * step)
         if stays_inside(candidate, domain):
             return n_halved, candidate
-    return MOST_HALVINGS, None
+    return most, None
 
 
 def stays_inside(form: Form, domain: str) -> bool:

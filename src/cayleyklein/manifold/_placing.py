@@ -13,8 +13,6 @@ from cayleyklein.geometry.rounding import EPSILON
 from cayleyklein.manifold import _limits, _stress
 from cayleyklein.manifold._stress import Stereographic, distances, to_stereographic
 
-# Number of starts among each multiple of the fixed points' tangent coordinates; not varied.
-STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 0.75: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
 # Most fixed points looked at, steps, and number of best places that go on to the next round; not
 # varied.
 ROUNDS = ((100, 6, 6), (10**9, 6, 2))
@@ -32,7 +30,9 @@ def place(
     converged = np.empty(len(target), dtype=bool)
     few = slice(None, None, -(-len(v) // _limits.STARTING_POINTS))
     ranked = []
-    for multiple, count in STARTS_AT.items():
+    # Starts among each multiple of the fixed points' tangent coordinates; not varied.
+    counts = {1.0: 16} | dict.fromkeys((0.25, 0.5, 0.75, 1.5, 2.0, -0.5, -1.0, -2.0), 4)
+    for multiple, count in counts.items():
         between = distances(v[few], K, multiple * v[few])
         stress = weights[:, few] @ np.square(between)
         stress -= 2 * (weights * target)[:, few] @ between

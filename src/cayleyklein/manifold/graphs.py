@@ -13,11 +13,6 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.manifold import newick
 
-KINDS = (
-    "a networkx graph, a list of edges (a, b) or (a, b, length), a dict {child: parent}, a "
-    "sequence of parents or a Newick text"
-)
-
 
 class Graph(NamedTuple):
     """Nodes, edges between them and their lengths; the root is that of the input, or None."""
@@ -99,7 +94,11 @@ def read_graph(given: Any, lengths: ArrayLike | None = None, weight: str = "weig
         else:
             found = _from_pointers(rows, lengths)
     else:
-        raise InvalidInputError(f"Got a tree of type {type(given).__name__}, but expected {KINDS}.")
+        raise InvalidInputError(
+            f"Got a tree of type {type(given).__name__}, but expected a networkx graph, a list of "
+            f"edges (a, b) or (a, b, length), a dict {{child: parent}}, a sequence of parents or a "
+            f"Newick text."
+        )
     checks.expect(len(found.names) > 0, "tree", given, "at least one node")
     bad = np.flatnonzero(~(found.lengths >= 0) | ~np.isfinite(found.lengths))
     if len(bad):

@@ -7,9 +7,6 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 
-# comments, quoted labels, punctuation, labels
-TOKEN = re.compile(r"\s+|\[[^\]]*\]|'(?:[^']|'')*'|[(),:;]|[^\s\[\](),:;']+")
-
 
 def parse(text: str) -> tuple[list[str], Ints, Floats]:
     """Return labels, parents and lengths of nodes, the root first; "" and NaN where missing."""
@@ -18,8 +15,10 @@ def parse(text: str) -> tuple[list[str], Ints, Floats]:
     lengths = [np.nan]
     here, at, ended = 0, 0, False
     after = ""  # the last punctuation: what the next word is
+    # Blanks, comments, quoted labels, punctuation, labels.
+    token_at = re.compile(r"\s+|\[[^\]]*\]|'(?:[^']|'')*'|[(),:;]|[^\s\[\](),:;']+").match
     while at < len(text):
-        found = TOKEN.match(text, at)
+        found = token_at(text, at)
         if found is None:
             raise _fault(text, at, "a quote or bracket that does not end")
         token = found.group()

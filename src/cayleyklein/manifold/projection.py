@@ -31,8 +31,6 @@ from cayleyklein.manifold._placing import place
 from cayleyklein.manifold.scaling import ScalingProblem
 from cayleyklein.metrics import CurvedMetric
 
-KEPT_NEIGHBORS = 10  # of which `MapQuality` counts the share that a map keeps
-
 
 class MapQuality(NamedTuple):
     """What a map keeps of the distances δ that it shows as d; made by :func:`map_embedding`.
@@ -281,7 +279,7 @@ def quality_of(target: Floats, found: Floats) -> MapQuality:
     error = np.abs(shown - goal)[apart] / goal[apart]
     total = float(np.square(goal).sum()) or 1.0
     stress = float(np.sqrt(np.square(shown - goal).sum() / total))
-    k = min(KEPT_NEIGHBORS, n - 1)
+    k = min(10, n - 1)
     itself = np.arange(n)
     lists = []
     for distances in (target, found):

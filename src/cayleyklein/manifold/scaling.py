@@ -28,10 +28,8 @@ from cayleyklein.geometry import lifts
 from cayleyklein.manifold._limits import DENSE, SAMPLE
 from cayleyklein.manifold._stress import Stress, distances, to_centered, to_surface, to_tangent
 
-# Strengths of curvature, √|K| times the largest dissimilarity with the sign of K: those at which
-# classical scaling is tried as a start (not varied), and the most negative one learned.
-NEGATIVE = (-16.0, -8.0, -4.0, -2.0, -1.0)
-POSITIVE = (1.0, 2.0, 2.6, 2.9, np.pi, 3.4)
+# The most negative strength of curvature that is learned: √|K| times the largest dissimilarity,
+# with the sign of K.
 STRONGEST = -16.0
 
 
@@ -119,7 +117,9 @@ class ScalingProblem:
             starts = [(flat, 0.0)]
             if self.longest:
                 starts.append((flat, self.curvature(-8.0)))
-                for tried in (NEGATIVE, POSITIVE):
+                negative = (STRONGEST, -8.0, -4.0, -2.0, -1.0)  # strengths; not varied
+                positive = (1.0, 2.0, 2.6, 2.9, np.pi, 3.4)
+                for tried in (negative, positive):
                     found = []
                     for strength in tried:
                         K = self.curvature(strength)

@@ -30,9 +30,6 @@ from cayleyklein.geometry import charts
 from cayleyklein.manifold._tree_kernels import walk
 from cayleyklein.manifold.graphs import Graph, read_graph, refuse_cycles, refuse_parts
 
-ALL_PAIRS = 1000  # most nodes of which all pairs are measured
-MEASURED_FROM = 24  # nodes from which larger trees are measured, spread over their order
-
 
 class Distortion(NamedTuple):
     """By how much an embedding changes the distances δ of a tree, after the scale.
@@ -403,12 +400,13 @@ def _pushed_apart(found: Floats) -> Floats:
 
 
 def distortion_of(tree: RootedTree, unit: float) -> Distortion:
-    """Compare distances in space with those along the tree."""
+    """Compare distances in space with those along the tree.
+
+    Of trees of more than 1,000 nodes they are compared from 24, spread over the order of nodes.
+    """
     n = len(tree.parents)
-    exact = n <= ALL_PAIRS
-    some = (
-        np.arange(n) if exact else tree.order[np.linspace(0, n - 1, MEASURED_FROM).astype(np.intp)]
-    )
+    exact = n <= 1000
+    some = np.arange(n) if exact else tree.order[np.linspace(0, n - 1, 24).astype(np.intp)]
     low, high, total, count = 1.0, 1.0, 0.0, 0
     for node in some:
         radius, _, length = tree.seen_from(int(node), unit)

@@ -35,7 +35,6 @@ SLACK = 1e-11  # relative error allowed to a measured distance
 FORM_ROUNDING = 1e3 * ROUND_OFF  # relative, of σ and forms of it, known to a hundred roundings
 FAINT, HUGE = 1e-280, 1e280  # squares outside this range may have under- or overflowed
 PLACED_ROWS = 16384  # rows placed at a time, so that temporary arrays stay small
-JUST_INSIDE = 1 - 1e-4  # √-K‖z‖ to which a query outside a hyperbolic domain is pulled
 EXTEND = 'drop them, or rank their neighbours by outside="extend"'  # advice for such queries
 
 
@@ -215,7 +214,8 @@ def pull_inside(X: Floats, beyond: Bools, metric: CurvedMetric) -> Floats:
     away = X[beyond] - metric.center
     z = apply_factor(metric, away)
     radius = np.sqrt(-metric.curvature * np.einsum("ij,ij->i", z, z))
-    shrink = JUST_INSIDE / np.maximum(radius, JUST_INSIDE)
+    just_inside = 1 - 1e-4
+    shrink = just_inside / np.maximum(radius, just_inside)
     X[beyond] = metric.center + away * shrink[:, None]
     return X
 

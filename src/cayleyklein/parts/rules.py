@@ -18,9 +18,6 @@ from cayleyklein.parts.places import pool_pairs
 from cayleyklein.parts.trees import Bins, Trees
 
 NUMBERS_OF_ROUNDS = (12, 25, 50, 100, 200)  # between which held-out rows choose
-# At most one tree for two rows, within these numbers, of all classes together: they bound the time.
-FEWEST_TREES = 150
-MOST_TREES = 1600
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,8 @@ class RulesPart:
 
 def most_rounds(n_scores: int, n_rows: int) -> int:
     """Return the largest number of rounds that is tried: fewer for many classes and few rows."""
-    n_trees = min(max(n_rows // 2, FEWEST_TREES), MOST_TREES)
+    # One tree for two rows, and 150 to 1,600 of all classes together, which bound the time.
+    n_trees = min(max(n_rows // 2, 150), 1600)
     allowed = [each for each in NUMBERS_OF_ROUNDS if each * n_scores <= n_trees]
     return max(allowed, default=NUMBERS_OF_ROUNDS[0])
 

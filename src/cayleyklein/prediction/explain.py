@@ -17,7 +17,6 @@ from cayleyklein.prediction.sums import Sum
 ByColumn = Callable[[Floats], tuple[AnyArray, Floats]]
 
 TOLD_FROM = 0.95  # strangeness of rows that are told to be strange
-BATCH = 16384  # rows that are predicted together
 
 
 @dataclass(frozen=True, repr=False)
@@ -286,7 +285,8 @@ def explain_sum(
     numbers = numbers_of(found.seen(rows))
     n_others = len(reference)
     explained = []
-    for some in slices(len(told), max(1, BATCH // (n_others * max(1, len(names))))):
+    at_once = 16384 // (n_others * max(1, len(names)))  # of so many rows that are predicted
+    for some in slices(len(told), max(1, at_once)):
         at = np.arange(some.start, some.stop)
         same = taken(rows, np.repeat(at, n_others))
         others = taken(reference, np.tile(np.arange(n_others), len(at)))

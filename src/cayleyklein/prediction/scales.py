@@ -22,7 +22,6 @@ from cayleyklein.parts.places import pool_rows
 
 AS_GIVEN, LOGARITHM, NORMAL_SCORES = "as given", "logarithm", "normal scores"
 TARGET_SCALES = (AS_GIVEN, LOGARITHM, NORMAL_SCORES)
-TRIED_ROWS = 500  # rows that choose a scale
 # Other scales are tried of numbers that are more skewed than this (500 normal numbers: 0 ± 0.1), or
 # have heavier tails: the kurtosis of normal numbers is 3, that of differences of waiting times 6.
 SKEWED = 1.0
@@ -107,7 +106,7 @@ def scales_of(kind: str, given: GivenRows, rng: np.random.Generator) -> tuple[Nu
             name = AS_GIVEN
             kinds = kinds_to_try(y, weights)
             if kinds:
-                sample = sample or given.draw(TRIED_ROWS, 1, rng)
+                sample = sample or given.draw(500, 1, rng)
                 name = best_kind(sample, target, kinds)
         chosen.append(NumberScale.of(name, y, weights))
     return tuple(chosen)

@@ -27,10 +27,6 @@ from cayleyklein.parts.places import NEAR, Places, floored_scales
 
 KNOWN_ROWS = 2000  # places to compare with: all, or this many evenly spaced ones
 FEW = 256  # of them, which show of most rows that they are near
-ALL = slice(None)
-LEAST_PLACES = 20  # fewer do not say how far rows may be
-USUAL, MARGIN = 0.99, 3.0  # the quantile of left-out distances, times this, is still familiar
-TOLD_BELOW = 0.5  # rows with less trust are warned of
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class FamiliarRows:
         shares *= p / (p + 1) / shares[-1]
         return cls(rows, unit, scales, left_out[order], shares)
 
-    def distances(self, X: Floats, near: int = NEAR, some: Ints | slice = ALL) -> Floats:
+    def distances(self, X: Floats, near: int = NEAR, some: Ints | slice = slice(None)) -> Floats:
         """Return how far rows (m, d) are from the nearest ones, among some of the places."""
         rows = self.rows[some]
         scales = self.scales[some]
@@ -103,10 +99,11 @@ class FamiliarRows:
     @cached_property
     def limit(self) -> float:
         """The distance from the nearest fitted row beyond which rows are strange."""
-        if len(self.rows) < LEAST_PLACES:
+        if len(self.rows) < 20:  # too few to say how far rows may be
             return np.inf
-        at = min(int(np.searchsorted(self.shares, USUAL)), len(self.rows) - 1)
-        return MARGIN * float(self.left_out[at])
+        # Three times the distance that 99 % of the places have, each left out, is still familiar.
+        at = min(int(np.searchsorted(self.shares, 0.99)), len(self.rows) - 1)
+        return 3.0 * float(self.left_out[at])
 
     def trust(self, X: Floats) -> Floats:
         """Return how far to trust what is said of rows (m,): 1, or less for strange rows.
@@ -159,7 +156,7 @@ def drawn_lazily(familiar: FamiliarRows, X: Blocks, shares: Any, prior: Floats) 
 
 def warn_of_strangers(trust: Floats, effect: str, stacklevel: int) -> None:
     """Warn once of all rows that are unlike any fitted row."""
-    strange = np.flatnonzero(trust < TOLD_BELOW)
+    strange = np.flatnonzero(trust < 0.5)
     if len(strange):
         of = f"{len(strange):,} of {len(trust):,} rows"
         are = "is" if len(strange) == 1 else "are"

@@ -9,9 +9,6 @@ from scipy.special import ndtr
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import require
 
-LEAST_ODDS = 5.0  # of another class to the given one, which then looks wrong
-ERROR_SPREADS = 4.0  # errors in robust standard deviations from which a number is looked at
-
 
 @dataclass(frozen=True, repr=False)
 class SuspiciousRows:
@@ -131,7 +128,7 @@ def suspicious_classes(shares: Floats, given: Ints) -> Suspicion:
     each = np.arange(len(given))
     own = shares[each, given]
     likely = np.asarray(shares.argmax(axis=1))
-    wrong = shares[each, likely] >= LEAST_ODDS * own
+    wrong = shares[each, likely] >= 5.0 * own  # odds of another class to the given one
     return Suspicion(np.flatnonzero(wrong), likely, 1 - own, 1 - own)
 
 
@@ -154,4 +151,5 @@ def suspicious_numbers(errors: Floats, fitted: Floats) -> tuple[Bools, Floats]:
     noise = np.minimum.accumulate(np.minimum(noise, 1.0))
     at = np.searchsorted(known, ratio, side="right") - 1
     found = np.where(at < 0, 1.0, noise[np.maximum(at, 0)])
-    return (ratio >= ERROR_SPREADS) & (found <= 0.5), 1 - found
+    # Errors of four robust standard deviations or more are looked at.
+    return (ratio >= 4.0) & (found <= 0.5), 1 - found

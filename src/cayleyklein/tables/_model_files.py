@@ -120,7 +120,6 @@ OBJECTS_IN_FILES: dict[str, set[str]] = {
 }
 for _node, _types in OBJECTS_IN_FILES.items():
     ALLOWED[_node] = ALLOWED.get(_node, set()) | _types
-MOST_SHARED = 10  # times the size of a file that its arrays may take when they are read
 TableModel = TableClassifier | TableRegressor
 METRICS: dict[str, tuple[Any, str]] = {  # and the attribute that has a number for each part
     "CurvedMetric": (CurvedMetric, ""),
@@ -255,7 +254,8 @@ def check_contents(archive: bytes, path: Path) -> None:
     sizes = {member.filename: member.file_size for member in members}
     named = sum(sizes.get(file, 0) for file in files)
     is_whole = any(name in OBJECTS_IN_FILES.get(loader, ()) for loader, name in found)
-    again = named > MOST_SHARED * len(archive) if is_whole else len(files) != len(set(files))
+    # Arrays of whole objects may take ten times the size of the file when they are read.
+    again = named > 10 * len(archive) if is_whole else len(files) != len(set(files))
     if sum(sizes.values()) > len(archive) or again:
         raise InvalidInputError(f"{path} is refused: the same bytes in it are used more than once.")
     for loader, name in sorted(found):

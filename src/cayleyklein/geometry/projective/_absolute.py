@@ -192,52 +192,55 @@ class PlanarGeometry:
 
 # The table of the paper (§2.2). Corrected: the dual of the dual Euclidean absolute has signs
 # (+, 0, 0), and the two points of the pseudo-Euclidean one are real.
-_E = "elliptic"
-_H = "hyperbolic"
-_P = "parabolic"
 PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
-    PlanarGeometry("elliptic", (1, 1, 1), (1, 1, 1), "non-degenerate complex conic", ((_E, _E),)),
+    PlanarGeometry(
+        "elliptic",
+        (1, 1, 1),
+        (1, 1, 1),
+        "non-degenerate complex conic",
+        (("elliptic", "elliptic"),),
+    ),
     PlanarGeometry(
         "hyperbolic",
         (1, 1, -1),
         (1, 1, -1),
         "non-degenerate real conic",
-        ((_H, _E), (_H, _H), (_E, _H)),
+        (("hyperbolic", "elliptic"), ("hyperbolic", "hyperbolic"), ("elliptic", "hyperbolic")),
     ),
     PlanarGeometry(
         "dual Euclidean",
         (1, 1, 0),
         (1, 0, 0),
         "two complex lines with a real intersection point",
-        ((_E, _P),),
+        (("elliptic", "parabolic"),),
     ),
     PlanarGeometry(
         "dual pseudo-Euclidean",
         (1, -1, 0),
         (1, 0, 0),
         "two real lines with a double real intersection point",
-        ((_H, _P),),
+        (("hyperbolic", "parabolic"),),
     ),
     PlanarGeometry(
         "Euclidean",
         (1, 0, 0),
         (1, 1, 0),
         "two complex points with a double real line passing through",
-        ((_P, _E),),
+        (("parabolic", "elliptic"),),
     ),
     PlanarGeometry(
         "pseudo-Euclidean",
         (1, 0, 0),
         (1, -1, 0),
         "two real points with a double real line passing through",
-        ((_P, _H),),
+        (("parabolic", "hyperbolic"),),
     ),
     PlanarGeometry(
         "Galilean",
         (1, 0, 0),
         (1, 0, 0),
         "double real line with a real intersection point",
-        ((_P, _P),),
+        (("parabolic", "parabolic"),),
     ),
 )
 
