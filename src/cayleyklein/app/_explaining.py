@@ -48,7 +48,9 @@ def explain_row(
     parts = why.parts.items() if kernel else ()
     return {
         "row": row,
-        "prediction": f"{float(np.ravel(why.prediction)[0]):.4g}" if table.is_regression else same,
+        "prediction": _state.in_figures(float(np.ravel(why.prediction)[0]))
+        if table.is_regression
+        else same,
         "true": f"{table.labels[row]:.4g}" if table.is_regression else str(table.labels[row]),
         "trust": trust,
         "unit": why.unit if kernel else "share of the votes",

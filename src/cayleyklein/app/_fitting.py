@@ -294,7 +294,7 @@ class _Bench:
         if table.is_regression:
             r2 = model.score(self.X_test, self.y_test)
             error = np.mean(np.abs(said - self.y_test))
-            good = f"R² {r2:.3f} on test rows, off by {error:.3g} on average"
+            good = f"R² {r2:.3f} on test rows, off by {_state.in_figures(error, 3)} on average"
         else:
             good = f"{np.mean(said == self.y_test):.1%} of test rows right"
         self.good[place] = good
@@ -332,15 +332,17 @@ class _Bench:
         bars = chain(np.array([[t, a], [t, b]]) for t, a, b in zip(y, low, high, strict=True))
         about = f"Bars are {share:.0%} intervals; {held:.0%} of them hold the true number"
         left = y - said
+        wide = _state.in_figures(np.mean(high - low), 3)
+        off, spread = (_state.in_figures(one, 3) for one in (left.mean(), left.std()))
         return {
             "truth": _graph(
-                f"{about}, and they are {np.mean(high - low):.3g} wide on average.",
+                f"{about}, and they are {wide} wide on average.",
                 Shape("line", np.stack([ends, ends], axis=1), "soft", 1.2, (4, 4)),
                 Shape("line", bars, "flat", 1.2, alpha=0.35),
                 Shape("marks", np.stack([y, said], axis=1), "flat", 3.0),
             ),
             "residuals": _graph(
-                f"True less predicted: {left.mean():+.3g} on average, spread {left.std():.3g}.",
+                f"True less predicted: {off} on average, spread {spread}.",
                 Shape("line", level, "soft", 1.2, (4, 4)),
                 Shape("marks", np.stack([said, left], axis=1), "flat", 3.0),
             ),
@@ -388,7 +390,8 @@ class _Bench:
         square = np.minimum(np.arange(size) // finer, n - 2)
         meets = (corners != corners[0]).any(axis=0)[square[:, None], square]
         codes = corners[0][square[:, None], square]
-        codes[meets] = self._predict(model, grid[meets])
+        if meets.any():
+            codes[meets] = self._predict(model, grid[meets])
         box = self.rows.box.ravel().tolist()
         return {"kind": "raster", "codes": codes, "size": [size, size], "box": box}
 

@@ -17,7 +17,7 @@ from cayleyklein._validation import as_choice
 from cayleyklein.app import _explaining, _fitting, _tables, _trust
 from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._session import run_commands
-from cayleyklein.app._state import plural
+from cayleyklein.app._state import in_figures, plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
@@ -302,7 +302,7 @@ class LearnSession:
         names = [*map(str, rows.columns), self.table.target[:SHOWN]]
         lines = _cells(rows)
         for line, value in zip(lines, predicted, strict=True):
-            line.append(f"{value:.4g}" if self.table.is_regression else str(value))
+            line.append(in_figures(value) if self.table.is_regression else str(value))
         if shares is not None:
             names.append("sure")
             for line, sure in zip(lines, shares.max(axis=1), strict=True):

@@ -218,6 +218,11 @@ class RowScale(NamedTuple):
         return CurvedMetric(factor=factor, center=center, curvature=metric.curvature / self.c)
 
 
+def in_figures(value: float, digits: int = 4) -> str:
+    """Write a number of a table with some digits: 207,400, not 2.074e+05."""
+    return f"{float(f'{value:.{digits}g}'):,.10g}".replace("-", "\N{MINUS SIGN}")
+
+
 class Generator(NamedTuple):
     x: float
     y: float

@@ -14,7 +14,7 @@ from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import require
 from cayleyklein.app._limits import LIMITS
-from cayleyklein.app._state import LETTERS, PlaneState, plural
+from cayleyklein.app._state import LETTERS, PlaneState, in_figures, plural
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import problems
 from cayleyklein.tables import TableEncoder, read_table
@@ -151,7 +151,7 @@ def prepare(
     columns = tuple(map(str, encoder.get_feature_names_out()))
     if made.task == "number":
         edges = np.unique(np.quantile(made.y, np.arange(1, 5) / 5))  # of five ranges
-        ends = [f"{edge:.4g}" for edge in edges]
+        ends = [in_figures(edge, 3) for edge in edges]
         between = (f"{low} to {high}" for low, high in pairwise(ends))
         classes = [f"up to {ends[0]}", *between, f"above {ends[-1]}"]
     else:  # numbers in their order, then texts

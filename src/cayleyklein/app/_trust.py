@@ -12,7 +12,7 @@ def likely_words(model: Any, X: Floats, is_regression: bool) -> list[str]:
     """Return the set of classes of each row, or its interval, that holds the true one."""
     if is_regression:
         ends = zip(*model.predict_interval(X, LEVEL), strict=True)
-        return [f"{low:.4g} to {high:.4g}" for low, high in ends]
+        return [f"{_state.in_figures(low)} to {_state.in_figures(high)}" for low, high in ends]
     held = model.predict_set(X, LEVEL)
     return [" or ".join(map(str, model.classes_[one])) for one in held]
 
@@ -32,7 +32,8 @@ def suspicious_rows(model: Any, train: Ints, is_regression: bool) -> dict[str, A
     most = 20  # rows that are told
 
     def worded(targets: AnyArray) -> list[str]:
-        return [f"{one:.4g}" if is_regression else str(one) for one in targets[:most]]
+        targets = targets[:most]
+        return [_state.in_figures(one) if is_regression else str(one) for one in targets]
 
     said = f"{len(found):,} of {_state.plural(len(train), 'training row')}"
     if len(found) > most:
