@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _explaining, _fitting, _tables, _trust
+from cayleyklein.app import _explaining, _fitting, _predicting, _tables
 from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._session import run_commands
-from cayleyklein.app._state import in_figures, plural
+from cayleyklein.app._state import plural
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
@@ -141,11 +141,6 @@ model = {kind}({votes}geometry="{state.geometry}", random_state={seed})
 model.fit(X_train, y_train)
 print(model.metric_, model.score(X_test, y_test))
 """
-
-
-def _cells(frame: Any) -> list[list[str]]:
-    cells = np.where(frame.isna(), "", frame.astype(str))
-    return [[cell[:SHOWN] for cell in row] for row in cells.tolist()]
 
 
 def _bytes_of(content: str) -> bytes:
@@ -288,29 +283,22 @@ class LearnSession:
     def do_predict(self, content: str) -> None:
         if self._predictor is None:
             raise InvalidInputError("Press Fit first; then rows can be predicted.")
-        rows = _tables.read_rows(_bytes_of(content), self.table)
-        if len(rows) > LIMITS.predicted_rows:
-            raise InvalidInputError(f"{LIMITS.predicted_rows:,} rows at a time are the most.")
-        encoder, model = self._predictor
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            X = encoder.transform(rows)
-            predicted = model.predict(X)
-            shares = None if self.table.is_regression else model.predict_proba(X)
-            held = _trust.likely_words(model, X, self.table.is_regression)
-        notes = list(dict.fromkeys(str(one.message) for one in caught))
-        names = [*map(str, rows.columns), self.table.target[:SHOWN]]
-        lines = _cells(rows)
-        for line, value in zip(lines, predicted, strict=True):
-            line.append(in_figures(value) if self.table.is_regression else str(value))
-        if shares is not None:
-            names.append("sure")
-            for line, sure in zip(lines, shares.max(axis=1), strict=True):
-                line.append(f"{sure:.0%}")
-        names += [f"{_trust.LEVEL:.0%} of the time", "strangeness"]
-        for line, likely, strange in zip(lines, held, model.strangeness(X), strict=True):
-            line += [likely, f"{strange:.1%}"]
-        self._predictions: Any = {"names": names, "rows": lines, "notes": notes}
+        self._predict(_bytes_of(content))
+
+    def do_try(self, cells: dict[str, Any]) -> None:
+        """Predict one row from the cells of the form, and say why."""
+        if self._predictor is None:
+            raise InvalidInputError("Press Fit first; then rows can be predicted.")
+        rows = self._predict(_predicting.row_as_text(cells, self.table))
+        with warnings.catch_warnings():  # the notes of the prediction say what was odd
+            warnings.simplefilter("ignore")
+            (x,) = self._predictor[0].transform(rows)
+        self._why = self._explained(x, None, rows)
+
+    def _predict(self, content: bytes) -> Any:
+        rows = _tables.read_rows(content, self.table)
+        self._predictions = _predicting.predict_rows(self._predictor, self.table, rows)
+        return rows
 
     def do_explain(self, row: int) -> None:
         """Say why a row of the table is predicted as it is, by the model fitted last."""
@@ -318,10 +306,15 @@ class LearnSession:
             raise InvalidInputError("Press Fit first; then rows can be explained.")
         if not 0 <= row < len(self.table.X):
             raise InvalidInputError(f"There is no row {row + 1}.")
-        cells = self.table.problem.X.iloc[[row]]
-        self._why = _explaining.explain_row(self._predictor[1], self.table, row) | {
+        self._why = self._explained(self.table.X[row], row, self.table.problem.X.iloc[[row]])
+
+    def _explained(self, x: Any, row: int | None, cells: Any) -> dict[str, Any]:
+        why = _explaining.explain_row(self._predictor[1], self.table, x, row)
+        (whole,) = _predicting.cells_of(cells, _predicting.FIELD_LETTERS)
+        return why | {
             "names": [str(name)[:SHOWN] for name in cells.columns],
-            "cells": _cells(cells)[0],
+            "cells": [cell[:SHOWN] for cell in whole],
+            "whole": whole,
         }
 
     def _take(self, state: LearnState, source: TableSource | None = None) -> None:
@@ -375,12 +368,14 @@ class LearnSession:
             classes.append([name[:SHOWN], n, hue, marker])
         preview = {
             "names": [name[:SHOWN] for name in table.source.columns],
-            "rows": _cells(table.source.frame.head(5)),
+            "rows": _predicting.cells_of(table.source.frame.head(5)),
             "classes": classes,
             "target": table.target[:SHOWN],
             "labels": codes.tolist(),
             "test": self.rows.is_test,
             "notes": [*table.source.notes, *table.notes],
+            "fields": _predicting.fields_of(table),
+            "first": _predicting.cells_of(table.problem.X.head(1), _predicting.FIELD_LETTERS)[0],
         }
         pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
         self._once = nothing_new() | {"pictures": pictures, "preview": preview}

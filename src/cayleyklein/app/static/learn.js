@@ -52,6 +52,27 @@
     event.target.value = "";
   });
 
+  // a field for each column that the model reads; a row of the table is copied there when it is clicked
+  function showFields({fields, first}) {
+    one("#fields").replaceChildren(...fields.map(({name, choices}, i) => {
+      const label = element("label", "", {className: "field"}), input = element("input", "", {type: "text", name, value: first[i] ?? "", maxLength: 200});
+      label.append(element("span", name, {title: name}), input);
+      if (choices.length) {
+        const list = element("datalist", "", {id: `choices${i}`});
+        list.append(...choices.map((text) => new Option(text)));
+        input.setAttribute("list", list.id);
+        label.append(list);
+      }
+      return label;
+    }));
+  }
+  const fillFields = (cells) => all("#fields input").forEach((input, i) => { input.value = cells[i] ?? ""; });
+  one("#try").addEventListener("submit", (event) => {
+    event.preventDefault();
+    send({do: "try", cells: Object.fromEntries(all("#fields input").map((input) => [input.name, input.value]))});
+  });
+  one("#like-first").addEventListener("click", () => fillFields(preview.first));
+
   function fill(select, options, value) {
     const wanted = JSON.stringify(options);
     if (select.dataset.options !== wanted) {
@@ -141,6 +162,7 @@
     one("#preview").replaceChildren(head, body);
     one("#column-notes").replaceChildren(...news.notes.map((note) => element("li", note)));
     showLegend();
+    showFields(news);
   }
 
   function showLegend() {
@@ -275,8 +297,11 @@
     const place = one("#why-said"), wanted = JSON.stringify(why);
     if (place.dataset.shown === wanted) return;
     place.dataset.shown = wanted;
+    const typed = why && why.row === null;
+    one("#try-said").textContent = typed ? `${preview.target}: ${why.prediction}. ${why.trust.join(" ")}` : "";
     if (!why) return place.replaceChildren();
-    one("#why-row").value = why.row + 1;
+    one("#why-row").value = typed ? "" : why.row + 1;
+    if (!typed) fillFields(why.whole);
     const column = (title, ...inner) => { const made = element("div"); made.append(element("h3", title), ...inner); return made; };
     const list = (rows) => { const made = element("ul"); made.append(...rows.map(([row, value, label]) => element("li", `row ${row + 1} (${label}) ${signed(value)}`))); if (!rows.length) made.append(element("li", "no row")); return made; };
     const grid = element("div", "", {className: "why"});
@@ -285,12 +310,13 @@
     const rows = column("Rows for it", list(why.for));
     rows.append(element("h3", "Rows against it"), list(why.against));
     grid.append(rows);
+    const told = typed ? `The row that you typed is predicted ${why.prediction}.` : `Row ${why.row + 1} is predicted ${why.prediction}; it is ${why.true}. ${why.trust.join(" ")}`;
     const cells = element("table"), scroll = element("div", "", {className: "scroll", tabIndex: 0});
     cells.append(row(why.names.map((name) => cell("th", name, "col"))), row(why.cells.map((text) => cell("td", text))));
     scroll.append(cells);
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Cells of the row");
-    place.replaceChildren(element("p", `Row ${why.row + 1} is predicted ${why.prediction}; it is ${why.true}. ${why.trust.join(" ")} Effects are on ${why.unit}.`, {className: "figures"}), scroll, grid);
+    place.replaceChildren(element("p", `${told} Effects are on ${why.unit}.`, {className: "figures"}), scroll, grid);
   }
 
   function showResults({confusion, weights, parts, trials, planes, suspicious, curves: told}) {
