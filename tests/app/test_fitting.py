@@ -72,7 +72,8 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
         said = " ".join(m.texts.get("state", "") for m in messages)
         assert {"auto": "product", "mixed": "shares"}[geometry] in said
         assert results["trials"]
-        assert "was chosen on training rows held out for it" in about
+        choice = [m.texts["choice"] for m in messages if "choice" in m.texts][-1]
+        assert "was chosen on training rows held out for it" in choice
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -178,6 +179,15 @@ def test_numbers_are_predicted_as_the_code_does(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_regions_of_one_class_only():
+    rows = (f"{i % 13},{i * i % 17},{'ab'[i % 20 == 0]}\n" for i in range(120))
+    table = prepare(read_source(("u,v,kind\n" + "".join(rows)).encode(), "few.csv"), "kind")
+    picture, _, about = panels(told(task(table, "flat", 15)))["flat"]
+    assert set(picture["shapes"][0]["codes"].ravel().tolist()) == {0}
+    assert "test rows right" in about
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("numbers", [False, True])
 def test_the_kernel_machine_is_that_of_the_code(numbers, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -191,7 +201,8 @@ def test_the_kernel_machine_is_that_of_the_code(numbers, tmp_path, monkeypatch, 
     exec(compile(learn_code(state, table), "learn.py", "exec"), {})
     score = float(capsys.readouterr().out.split()[-1])
     assert about.startswith(f"R² {score:.3f}" if numbers else f"{score:.1%} of test rows right")
-    assert "a sum of" in about
+    assert "kernel machines and votes" in about
+    assert sum(share for _, share in results["parts"]) == pytest.approx(1)
     titles = [m.texts["title-curved"] for m in messages if "title-curved" in m.texts]
     assert titles[-1] == "Kernel machine: curved metric, learned"
     assert sum(weight for _, weight in results["weights"]) == pytest.approx(1)
@@ -246,8 +257,8 @@ def test_a_card_says_what_it_shows():
     messages = told(task(TWO, "auto"))
     titles = [m.texts["title-curved"] for m in messages if "title-curved" in m.texts]
     (trials,) = [m.results["trials"] for m in messages if m.results and m.results["trials"]][:1]
-    about = next(m.texts["about-curved"] for m in messages if "about-curved" in m.texts)
-    plain = "k-NN (log loss" in about.split(" was chosen")[0]
+    choice = [m.texts["choice"] for m in messages if "choice" in m.texts][-1]
+    plain = "k-NN (log loss" in choice.split(" was chosen")[0]
     assert titles == ["Plain k-NN, nothing learned" if plain else "Curved metric, learned"]
     assert len(trials) > 1
 

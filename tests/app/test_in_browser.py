@@ -1005,6 +1005,7 @@ def test_fit_and_its_results(learn, context, tmp_path):
     beside.close()
     assert learn.inner_text("#state").startswith("The model is saved")
     assert learn.is_visible("#curve-roc")
+    learn.click("#try-card summary")
     learn.fill("#rows", "14.2,1.7,2.4,15.6,127,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065")
     learn.click("#predict")
     settle(learn)
@@ -1031,11 +1032,31 @@ def test_a_wrong_label_is_listed_and_shown(learn, tmp_path):
     cells = map(float, learn.locator("#why-said td").all_inner_texts())
     assert list(cells) == list(map(float, lines[number - 1].split(",")[:2]))
     assert "It is a training row" in learn.inner_text("#why-said")
+    assert learn.input_value("#fields input >> nth=0") == lines[number - 1].split(",")[0]
+    learn.click("#try-card summary")
     learn.fill("#rows", "900,5")
     learn.click("#predict")
     settle(learn)
     assert float(learn.locator("#predictions td").last.inner_text().rstrip("%")) > 98
     assert "unlike any fitted row" in learn.inner_text("#predictions caption")
+
+
+def test_a_row_is_typed_predicted_and_explained(learn):
+    start(learn)
+    assert ended(learn) == "Done."
+    assert learn.locator("#fields input").count() == 13
+    learn.fill("#fields input[name=proline]", "350")
+    learn.press("#fields input[name=proline]", "Enter")
+    settle(learn)
+    assert learn.inner_text("#try-said").startswith("class: ")
+    cells = learn.locator("#why-said td").all_inner_texts()
+    assert cells[-1] == "350"
+    assert learn.inner_text("#why-said").startswith("The row that you typed is predicted")
+    learn.fill("#why-row", "5")
+    learn.press("#why-row", "Enter")
+    settle(learn)
+    assert learn.input_value("#fields input[name=proline]") == "735.0"
+    assert learn.inner_text("#try-said") == ""
 
 
 def test_a_kernel_machine_of_numbers_is_fitted_and_saved(learn, tmp_path):
@@ -1053,7 +1074,7 @@ def test_a_kernel_machine_of_numbers_is_fitted_and_saved(learn, tmp_path):
     start(learn)
     assert ended(learn) == "Done."
     assert learn.inner_text("#title-curved").startswith("Kernel machine")
-    assert "kernel in the" in learn.inner_text("#about-curved")
+    assert "kernel in the" in learn.inner_text("#parts")
     with learn.expect_download(timeout=60_000) as waiting:
         start(learn, "model")
     waiting.value.save_as(tmp_path / "numbers.ckm")

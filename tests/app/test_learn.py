@@ -145,6 +145,17 @@ def test_too_few_rows_are_said_before_a_fit(session):
     assert "too few for 8 classes" in session.hear([{"do": "fit"}])["notes"][0]
 
 
+def test_what_was_read_is_said(session):
+    rows = (f"X{i}y{i * i},{i % 5},{i % 3}.5,{i % 7},{i * 1000}" for i in range(60))
+    text = "code,rooms,size,age,price\n" + "\n".join(rows)
+    said = do(session, {"do": "upload", "name": "flats.csv", "content": packed(text)})["texts"]
+    assert said["read"].startswith("60 rows of flats.csv: predict price from 3 columns")
+    assert "left out: code (" in said["read"]
+    legend = do(session, choose("drop", "1"))["preview"]["classes"]
+    assert "rooms (by you)" in session.hear([])["texts"]["read"]
+    assert legend[0][0] == "up to 11,800"  # and not 1.18e+04
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_fit_is_told_as_it_goes(session):
     answers = [session.hear([{"do": "fit"}])]
@@ -267,6 +278,43 @@ def test_a_row_is_explained_as_the_model_does(monkeypatch, model):
     found = dict(zip(train[known.rows].tolist(), effects, strict=True))
     assert effect == pytest.approx(found[row])
     assert "no row 999" in session.hear([{"do": "explain", "row": 998}])["notes"][0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_row_of_the_form_is_predicted_and_explained(monkeypatch):
+    monkeypatch.setattr("cayleyklein.app._learn.FitProcess", Now)
+    session = made_for("data=wine&geometry=flat&model=neighbors")
+    preview = session.hear([])["preview"]
+    names = [field["name"] for field in preview["fields"]]
+    cells = preview["first"]
+    assert names == list(cells)
+    assert "Press Fit" in session.hear([{"do": "try", "cells": cells}])["notes"][0]
+    do(session, {"do": "fit"})
+    cells["proline"] = "350"
+    answer = do(session, {"do": "try", "cells": cells})
+    why = answer["explanation"]
+    x = session.table.X[0].copy()
+    x[names.index("proline")] = 350
+    known = session._predictor[1].predict(x[None])[0]
+    assert why["row"] is None
+    assert why["true"] is None
+    assert why["prediction"] == str(known) == answer["predictions"]["rows"][0][-4]
+    assert float(why["whole"]["proline"]) == 350
+    assert "With a probability of 95%" in why["trust"][0]
+    without = do(session, {"do": "try", "cells": {"proline": "350"}})  # other cells are empty
+    assert without["explanation"]["whole"]["alcohol"] == ""
+    said = session.hear([{"do": "try", "cells": {"moon": "1"}}])["notes"][0]
+    assert "no column 'moon'" in said
+
+
+def test_categories_are_offered_in_the_form(session):
+    answer = do(session, {"do": "upload", "name": "mine.csv", "content": packed(CSV)})
+    assert all(field["choices"] == [] for field in answer["preview"]["fields"])
+    names = [field["name"] for field in answer["preview"]["fields"]]
+    assert names == ["day", "length", "width"]  # and not name, which is not used
+    answer = do(session, choose("kinds", "1.category"))
+    fields = {field["name"]: field["choices"] for field in answer["preview"]["fields"]}
+    assert "9" in {choice.removesuffix(".0") for choice in fields["length"]}
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -141,6 +141,7 @@ def explain_choice(choice: Any) -> str:
     ranked = sorted(choice.trials, key=lambda trial: trial.scores[name], reverse=name == "R²")
     told = {t.name: f"{_in_words(t)} ({name} {t.scores[name]:.3f})" for t in ranked}
     start = f"{told.pop(choice.chosen)} was chosen on training rows held out for it"
+    start = start[0].upper() + start[1:]
     if not told:
         return f"{start}."
     other = next(iter(told.values()))
@@ -148,6 +149,18 @@ def explain_choice(choice: Any) -> str:
         return f"{start}: it predicted them best, before {other}."
     said = "a difference as small as chance makes, and then the simpler one is taken"
     return f"{start}. The figure of {other} is better, but by {said}."
+
+
+def sum_words(choice: Any) -> str:
+    """Say in a sentence how the sum of all parts did beside the best part alone."""
+    name = next(iter(choice.trials[0].scores))
+    told = sorted(choice.trials, key=lambda trial: trial.scores[name], reverse=name == "R²")
+    alone = next((trial for trial in told if trial.name != choice.chosen), None)
+    (whole,) = (trial for trial in told if trial.name == choice.chosen)
+    said = f"The answer is {_in_words(whole)} ({name} {whole.scores[name]:.3f})"
+    if alone is None:
+        return f"{said}."
+    return f"{said}; the best of the others is {_in_words(alone)} ({alone.scores[name]:.3f})."
 
 
 def fit_and_compare(task: FitTask, tell: Any) -> None:
@@ -239,17 +252,18 @@ class _Bench:
             self.task, geometry=geometry, random_state=PAGE_SEED, callback=report
         )
         model.fit(self.X_train, self.y_train)
-        summary = _describe(model.metric_)
+        chosen = ""
         choice = model.selection_
         trials = choice.trials if choice else ()
         if trials:
-            summary += f". {explain_choice(choice)}"
+            chosen = sum_words(choice) if kernel else explain_choice(choice)
         title = PANEL_NAMES["flat" if model.metric_.geometry == "flat" else place]
         if kernel:
             title = f"Kernel machine: {title.lower()}"
         elif choice and choice.chosen.endswith("k-NN"):
             title = PANEL_NAMES["before"]
-        self.show(place, title, model, summary, trials)
+        self.show(place, title, model, _describe(model.metric_), trials)
+        self.tell(News({"choice": chosen}))
 
     def show(self, place: str, title: str, model: Any, summary: str, trials: Any = ()) -> None:
         rows = self.rows
@@ -269,9 +283,7 @@ class _Bench:
         picture["wrong"] = wrong[rows.drawn]
         if hasattr(model, "part_shares_"):
             shares = model.feature_weights()
-            parts = sorted(model.part_shares_.items(), key=lambda part: -part[1])
-            votes = ", ".join(f"{share:.0%} {PART_WORDS.get(name, name)}" for name, share in parts)
-            votes = f"a sum of {votes}"
+            votes = "kernel machines and votes"
         else:
             shares = model.metric_.feature_weights(self.X_train)
             k = int(model.n_neighbors_)
@@ -301,7 +313,7 @@ class _Bench:
         if place == "curved":
             found = _trust.suspicious_rows(model, self.train, table.is_regression)
             results["suspicious"] = found
-        texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
+        texts = {f"about-{place}": f"{good}; {votes}; {summary}.", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
             one.callback = None  # it cannot leave this process
         kept = (table.encoder, model)

@@ -24,9 +24,9 @@ from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting.shapes import class_look
 
 OPTIONS = {  # and their names on the page
-    "model": {"kernel": "kernel machines and votes, added", "neighbors": "nearest rows vote"},
+    "model": {"kernel": "kernel machines and votes", "neighbors": "nearest rows vote"},
     "geometry": {
-        "auto": "automatic, tried on held-out rows",
+        "auto": "automatic",
         "product": "product of spheres and flat space",
         "elliptic": "elliptic, K > 0",
         "hyperbolic": "hyperbolic, K < 0",
@@ -310,10 +310,10 @@ class LearnSession:
 
     def _explained(self, x: Any, row: int | None, cells: Any) -> dict[str, Any]:
         why = _explaining.explain_row(self._predictor[1], self.table, x, row)
-        (whole,) = _predicting.cells_of(cells, _predicting.FIELD_LETTERS)
+        whole = _predicting.named_cells(cells)
         return why | {
-            "names": [str(name)[:SHOWN] for name in cells.columns],
-            "cells": [cell[:SHOWN] for cell in whole],
+            "names": [name[:SHOWN] for name in whole],
+            "cells": [cell[:SHOWN] for cell in whole.values()],
             "whole": whole,
         }
 
@@ -344,6 +344,7 @@ class LearnSession:
 
     def _clear(self) -> None:
         self.texts = {"state": "", "live": "", "share": "0", "headline": "", "verdict": ""}
+        self.texts |= {"choice": "", "read": _predicting.reading_words(self.table)}
         self._why = None
         for place, title in _fitting.PANEL_NAMES.items():
             self.texts[f"about-{place}"] = "Not fitted yet: these are the rows."
@@ -358,7 +359,7 @@ class LearnSession:
             "suspicious": None,
         }
         self._predictor: Any = None
-        self._predictions = None
+        self._predictions: Any = None
         table = self.table
         codes = self.rows.y
         counts = np.bincount(codes, minlength=len(table.classes)).tolist()
@@ -375,7 +376,7 @@ class LearnSession:
             "test": self.rows.is_test,
             "notes": [*table.source.notes, *table.notes],
             "fields": _predicting.fields_of(table),
-            "first": _predicting.cells_of(table.problem.X.head(1), _predicting.FIELD_LETTERS)[0],
+            "first": _predicting.named_cells(table.problem.X.head(1)),
         }
         pictures = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
         self._once = nothing_new() | {"pictures": pictures, "preview": preview}
@@ -407,6 +408,9 @@ class LearnSession:
                 return
         self.fit = FitProcess(work, self.state.task(self.table), self.slots)
         self.texts["state"] = "Waiting for a free place…"
+        if work is _fitting.fit_and_compare:
+            n, k = len(self.table.X), round((1 - _fitting.TEST_PART) * len(self.table.X))
+            self.texts["headline"] = f"Learning from {k:,} of {n:,} rows; the others test it…"
         self._look()
 
     def do_cancel(self) -> None:

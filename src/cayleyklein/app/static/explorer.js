@@ -260,8 +260,10 @@ const explorer = (() => {
 
     place() { // pixels of a place: (ox + xx x + xy y, oy + yx x + yy y)
       const width = this.host.clientWidth, height = this.host.clientHeight;
-      const [left, bottom] = this.axes ? [50, 34] : [0, 0];
       const [x0, y0, x1, y1] = this.box;
+      // room for the numbers of the vertical axis, some 7 pixels a letter
+      const letters = this.axes ? Math.max(...ticks(y0, y1).map((v) => short(v).length), 3) : 0;
+      const [left, bottom] = this.axes ? [26 + 7 * letters, 34] : [0, 0];
       let sx = (width - left) / (x1 - x0), sy = (height - bottom) / (y1 - y0);
       if (this.equal) sx = sy = Math.min(sx, sy);
       const middle = [(left + width) / 2, (height - bottom) / 2];
@@ -344,7 +346,7 @@ const explorer = (() => {
       ink.strokeRect(t.left, 0.5, t.width - t.left - 0.5, t.height - t.bottom);
       ink.globalAlpha = 1;
       ink.textAlign = "center";
-      for (const v of ticks(x0, x1)) ink.fillText(short(v), Math.min(t.ox + t.sx * v, t.width - 10), t.height - t.bottom + 13);
+      for (const v of ticks(x0, x1)) ink.fillText(short(v), Math.min(t.ox + t.sx * v, t.width - ink.measureText(short(v)).width / 2 - 1), t.height - t.bottom + 13);
       ink.textAlign = "right";
       for (const v of ticks(y0, y1)) ink.fillText(short(v), t.left - 4, Math.max(t.oy - t.sy * v + 4, 10));
       ink.textAlign = "center";
@@ -357,7 +359,8 @@ const explorer = (() => {
     }
   }
 
-  const short = (v) => String(Number(v.toPrecision(3))).replace("-", "−");
+  const compact = new Intl.NumberFormat("en", {notation: "compact", maximumSignificantDigits: 3});
+  const short = (v) => (Math.abs(v) < 1e4 ? String(Number(v.toPrecision(3))) : compact.format(v)).replace("-", "−");
 
   function ticks(low, high) {
     const rough = (high - low) / 5, power = 10 ** Math.floor(Math.log10(rough));
@@ -464,7 +467,7 @@ const explorer = (() => {
   const idle = () => document.body.dataset.ready === "yes" && !ahead();
   connect();
   return {
-    one, all, element, write, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, tour, pictures,
+    one, all, element, write, facts, send, listeners, ahead, say, Picture, color, short, theme, themed, stored, store, copy, keepAddress, travel, tour, pictures,
     idle, settled: () => idle() && timer === null, query: () => query, whileBusy: (test) => { busy = test; },
   };
 })();

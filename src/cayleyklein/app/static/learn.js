@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {one, all, element, facts, send, listeners, ahead, say, Picture, color, copy, keepAddress} = explorer;
+  const {one, all, element, facts, send, listeners, ahead, say, Picture, color, short, copy, keepAddress} = explorer;
   const PLACES = ["before", "flat", "curved"], LIVE = ["loss", "curvature", "accuracy"];
   const SERIES = {flat: [6, 4], elliptic: [], hyperbolic: [2, 3], learned: [10, 3, 2, 3]}; // a dash for each
   const REACH = 14; // pixels from a row at which it is told
@@ -28,7 +28,7 @@
     if (file.size > most) say([`${file.name} has ${file.size} bytes; ${most} are the most that is read here.`]);
     else send({do: "upload", name: file.name, content: packed(await file.arrayBuffer())});
   }
-  one("#csv").addEventListener("change", (event) => { upload(event.target.files[0]); event.target.value = ""; });
+  one("#csv").addEventListener("change", (event) => { one("#columns-box").open = true; upload(event.target.files[0]); event.target.value = ""; });
   let over = 0; // elements that a dragged file has entered and not left
   document.addEventListener("dragenter", () => { over += 1; document.body.dataset.dropping = "yes"; });
   document.addEventListener("dragleave", () => { over -= 1; if (over <= 0) delete document.body.dataset.dropping; });
@@ -55,7 +55,7 @@
   // a field for each column that the model reads; a row of the table is copied there when it is clicked
   function showFields({fields, first}) {
     one("#fields").replaceChildren(...fields.map(({name, choices}, i) => {
-      const label = element("label", "", {className: "field"}), input = element("input", "", {type: "text", name, value: first[i] ?? "", maxLength: 200});
+      const label = element("label", "", {className: "field"}), input = element("input", "", {type: "text", name, value: first[name] ?? "", maxLength: 200});
       label.append(element("span", name, {title: name}), input);
       if (choices.length) {
         const list = element("datalist", "", {id: `choices${i}`});
@@ -66,7 +66,7 @@
       return label;
     }));
   }
-  const fillFields = (cells) => all("#fields input").forEach((input, i) => { input.value = cells[i] ?? ""; });
+  const fillFields = (cells) => all("#fields input").forEach((input) => { input.value = cells[input.name] ?? ""; });
   one("#try").addEventListener("submit", (event) => {
     event.preventDefault();
     send({do: "try", cells: Object.fromEntries(all("#fields input").map((input) => [input.name, input.value]))});
@@ -126,6 +126,7 @@
       const place = document.getElementById(id);
       if (place.textContent !== text) place.textContent = text;
     }
+    for (const name of ["flat", "curved"]) one(`.panel-${name}`).hidden = news.texts[`about-${name}`].startsWith("Not fitted");
     if (news.preview) showPreview(news.preview);
     for (const [place, picture] of Object.entries(news.pictures)) showPicture(pictures[place], picture);
     if (news.pictures.before && !news.pictures.before.neighbors) series = {};
@@ -166,6 +167,7 @@
   }
 
   function showLegend() {
+    one("#legend").dataset.long = preview.classes.some(([name]) => name.length > 12) ? "1" : "0";
     one("#legend").replaceChildren(...preview.classes.map(([name, count, hue, marker]) => {
       const item = element("li"), key = element("canvas", "", {width: 32, height: 32}), ink = key.getContext("2d");
       ink.fillStyle = color(hue);
@@ -291,7 +293,7 @@
       return line;
     });
   }
-  const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toPrecision(3)}`;
+  const signed = (value) => `${value < 0 ? "" : "+"}${short(value)}`;
 
   function showWhy(why) {
     const place = one("#why-said"), wanted = JSON.stringify(why);
