@@ -7,7 +7,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice, as_real
-from cayleyklein.app import _figures, _measures, _scene, _state, _views
+from cayleyklein.app import _figures, _measures, _scene, _state, _trails, _views
 from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._tools import CIRCLE_KINDS, LINE_KINDS, MOVES, NEEDS, POINT_KINDS, TOOLS
 from cayleyklein.exceptions import InvalidInputError
@@ -38,6 +38,7 @@ class Constructing:
         self.tool = "hand"
         self.picked = list[str]()
         self.lit = ""
+        self.trails = _trails.Trails()
 
     @property
     def drafter(self) -> _scene.Drafter:
@@ -207,6 +208,9 @@ class Constructing:
                     "measure": _measures.measured(made, figure),
                     "group": group_of(figure.kind),
                     "step": number + 1,
+                    "traced": figure.name in self.trails.names
+                    if _trails.can_leave(figure.kind)
+                    else None,
                 }
             )
         return answers
@@ -242,8 +246,17 @@ class Constructing:
                 old._replace(**{part: new}) if old.name == name else old for old in figures
             ),
         )
-        if part == "name" and self.lit == name:
-            self.lit = value
+        if part == "name":
+            self.trails.rename(name, value)
+            self.lit = value if self.lit == name else self.lit
+
+    def do_trace(self, name: str, on: bool) -> None:
+        """Let a figure leave a trace while something moves, or remove its trace."""
+        figure = self.drafter.construction.by_name.get(name)
+        if figure is None or not _trails.can_leave(figure.kind):
+            raise InvalidInputError(f"There is no object {name[:20]!r} that leaves a trace.")
+        self.trails.trace(name, on)
+        self.state = replace(self.state)  # a picture without the trace, or with its first place
 
     def do_group(self, name: str, hidden: bool) -> None:
         """Hide or show all objects of a group of the list."""

@@ -238,6 +238,7 @@ class LearnSession:
     ) -> None:
         self.slots = slots
         self._why: dict[str, Any] | None = None
+        self._predictions: dict[str, Any] | None = None
         self._examples = {} if examples is None else examples
         self._told: list[_fitting.News] = []  # news of the fit that runs
         self.notes = list[str]()
@@ -359,7 +360,7 @@ class LearnSession:
             "suspicious": None,
         }
         self._predictor: Any = None
-        self._predictions: Any = None
+        self._predictions = None
         table = self.table
         codes = self.rows.y
         counts = np.bincount(codes, minlength=len(table.classes)).tolist()

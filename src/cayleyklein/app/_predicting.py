@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from cayleyklein.app import _limits, _tables, _trust
 from cayleyklein.app._state import in_figures, plural
 from cayleyklein.exceptions import InvalidInputError
@@ -18,8 +16,19 @@ MOST_CHOICES = 30  # categories that a field offers
 
 def cells_of(frame: Any, letters: int = _tables.SHOWN) -> list[list[str]]:
     """Return the cells of a frame as text, cut after some letters; missing ones are empty."""
-    cells = np.where(frame.isna(), "", frame.astype(str))
-    return [[cell[:letters] for cell in row] for row in cells.tolist()]
+    columns = [[_cell(value, letters) for value in column] for _, column in frame.items()]
+    missing = frame.isna().to_numpy()
+    rows = zip(*columns, strict=True)
+    return [
+        ["" if gone else cell for cell, gone in zip(*row, strict=True)]
+        for row in zip(rows, missing, strict=True)
+    ]
+
+
+def _cell(value: Any, letters: int) -> str:
+    if isinstance(value, float):
+        return f"{value:.15g}"  # 3, not 3.0
+    return str(value)[:letters]
 
 
 def reading_words(table: _tables.PreparedTable) -> str:

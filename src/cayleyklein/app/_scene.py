@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app import _drawing, _figures, _measures, _state, _views
+from cayleyklein.app import _drawing, _figures, _measures, _state, _trails, _views
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains, equivalent_balls
 from cayleyklein.geometry import constructions, measure, proximity_planes
 from cayleyklein.metrics import CurvedMetric
@@ -82,8 +82,10 @@ class Drafter:
         state: _state.PlaneState,
         moving: int | None = None,
         lit: frozenset[str] = frozenset(),
+        trails: _trails.Trails | None = None,
     ) -> None:
         self.state = state
+        self._trails = trails
         self.lit = lit  # names of figures that are shown brighter
         self.metric = state.metric
         self._moving = moving
@@ -211,6 +213,8 @@ class Drafter:
         self._draw_cells(canvas)
         self._draw_tiling(canvas)
         self._draw_lines(canvas)
+        if self._trails is not None:
+            self._trails.draw(self.construction, canvas)
         _drawing.draw_construction(self.construction, canvas, self.lit)
         points = view.to_screen(placed)
         away = view.faces_away(placed)

@@ -98,7 +98,7 @@ class PlaneSession(Constructing):
         if self._drafter.state is not self.state or self._drafter.lit != lit:
             if self._drafter.lit != lit:
                 self._drawn = None
-            self._drafter = _scene.Drafter(self.state, self._moving, lit)
+            self._drafter = _scene.Drafter(self.state, self._moving, lit, self.trails)
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
@@ -112,6 +112,8 @@ class PlaneSession(Constructing):
         self.errors += run_commands(self, commands)
         if self.state is not before:
             self.upto = None
+        if self.state is not before and self.trails.names:
+            self.trails.follow(self.drafter.construction, self.view())
         if self.state is not before and not self._pointer:
             self.do_leave()  # what the pointer showed is out of date
         return self.answer()
@@ -203,6 +205,7 @@ class PlaneSession(Constructing):
 
     def do_load(self, query: str) -> None:
         self.state = _state.PlaneState.from_query(query)
+        self.trails.clear(figure.name for figure in self.state.objects)
 
     def do_label(self, value: int) -> None:
         if self.state.points:
@@ -267,7 +270,7 @@ class PlaneSession(Constructing):
         """End a drag: draw what was left out of the picture meanwhile."""
         if self._moving is not None:
             self._moving = self._drawn = None
-            self._drafter = _scene.Drafter(self.state)
+            self._drafter = _scene.Drafter(self.state, trails=self.trails)
 
     def do_nudge(self, dx: float, dy: float) -> None:
         if self.state.points:

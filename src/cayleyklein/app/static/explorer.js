@@ -252,14 +252,18 @@ const explorer = (() => {
       Object.assign(this, {host, axes, equal, shapes: [], over: [], home: [-1, -1, 1, 1], box: [-1, -1, 1, 1], angle: 0});
       [this.base, this.top] = [0, 1].map(() => host.insertBefore(element("canvas"), host.firstChild));
       [this.top, this.base] = [this.base, this.top];
-      new ResizeObserver(() => this.draw()).observe(host);
+      // kept, since asking for it while a picture changes lays out the page at once
+      new ResizeObserver(() => { this.measure(); this.draw(); }).observe(host);
+      this.measure();
       pictures.push(this);
     }
+
+    measure() { this.size = [this.host.clientWidth, this.host.clientHeight]; }
 
     reframe(home) { this.home = home; this.box = [...home]; this.draw(); }
 
     place() { // pixels of a place: (ox + xx x + xy y, oy + yx x + yy y)
-      const width = this.host.clientWidth, height = this.host.clientHeight;
+      const [width, height] = this.size;
       const [x0, y0, x1, y1] = this.box;
       // room for the numbers of the vertical axis, some 7 pixels a letter
       const letters = this.axes ? Math.max(...ticks(y0, y1).map((v) => short(v).length), 3) : 0;

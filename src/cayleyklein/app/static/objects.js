@@ -95,6 +95,11 @@
     if (above) extra.append(button("up", "up", `${name} before ${above.name}`, () => send({do: "reorder", name, before: above.name})));
     if (below !== undefined || objects.filter((o) => o.group === object.group).at(-1).name !== name)
       extra.append(button("down", "down", `${name} later`, () => send({do: "reorder", name, before: below?.name ?? ""})));
+    if (object.traced !== null) {
+      const trace = button("trace", "locus", `Trace of ${name} while something moves`, () => send({do: "trace", name, on: !object.traced}));
+      trace.setAttribute("aria-pressed", String(object.traced));
+      extra.append(trace);
+    }
     extra.append(button("remove", "×", `Remove ${name}`, () => send({do: "remove", name})));
     if (kind === "number" || (kind === "ball" && object.parents.length === 1)) row.append(slider(object, change));
     if (kind === "note") row.append(noteField(object, change));

@@ -142,7 +142,10 @@
   for (const view of views) {
     const {host} = view;
     host.addEventListener("pointerdown", (event) => down(view, event));
-    host.addEventListener("pointermove", (event) => move(view, event));
+    // while something is dragged, each place at once where the browser tells it, not with the next frame
+    const early = "onpointerrawupdate" in host;
+    if (early) host.addEventListener("pointerrawupdate", (event) => drag !== null && move(view, event));
+    host.addEventListener("pointermove", (event) => (drag === null || !early) && move(view, event));
     host.addEventListener("pointerup", up);
     host.addEventListener("pointercancel", up);
     host.addEventListener("pointerleave", () => drag === null && send({do: "leave"}, "hover"));

@@ -1,0 +1,79 @@
+"""Traces: where figures have been while something moved."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.app._figures import Construction, Figure
+from cayleyklein.app._tools import POINT_KINDS
+from cayleyklein.plotting.shapes import chain
+from cayleyklein.plotting.views import Canvas
+
+MOST_SPOTS = 2000  # of a point; the oldest are forgotten
+MOST_PATHS = 60  # of a line or curve
+UNTRACED = ("number", "note", "locus")
+DOT = 2.0  # radius of a place of a point, in pixels
+STEP = 1e-3  # of the plane; nearer places are the same
+
+
+def can_leave(kind: str) -> bool:
+    """Say whether figures of a kind can leave a trace."""
+    return kind not in UNTRACED
+
+
+class Trails:
+    """The places of the figures that leave a trace, from the oldest to the newest."""
+
+    def __init__(self) -> None:
+        self.names = set[str]()
+        self._been: dict[str, list[Floats]] = {}
+
+    def trace(self, name: str, on: bool) -> None:
+        """Let a figure leave a trace from now on, or remove its trace."""
+        self._been.pop(name, None)
+        (self.names.add if on else self.names.discard)(name)
+
+    def rename(self, name: str, to: str) -> None:
+        if name in self.names:
+            self.names = self.names - {name} | {to}
+            self._been[to] = self._been.pop(name, [])
+
+    def clear(self, known: Iterable[str]) -> None:
+        """Forget all places, and the figures that are not there any more."""
+        self.names &= set(known)
+        self._been = {}
+
+    def follow(self, made: Construction, view: Any) -> None:
+        """Add where the figures are now."""
+        for figure, place in made.placed(hidden=True).items():
+            if figure.name not in self.names:
+                continue
+            is_point = figure.kind in POINT_KINDS
+            now = np.asarray(place)[None] if is_point else made.path(figure, view)
+            been = self._been.setdefault(figure.name, [])
+            if been and been[-1].shape == now.shape and np.nanmax(abs(been[-1] - now)) < STEP:
+                continue
+            been.append(now)
+            del been[: -(MOST_SPOTS if is_point else MOST_PATHS)]
+
+    def draw(self, made: Construction, canvas: Canvas) -> None:
+        """Draw what is inside the geometry, the places of points as dots and curves faint."""
+        for figure in made.figures:
+            been = self._been.get(figure.name, [])
+            if been:
+                self._draw(figure, been, made, canvas)
+
+    def _draw(self, figure: Figure, been: list[Floats], made: Construction, canvas: Canvas) -> None:
+        is_point = figure.kind in POINT_KINDS
+        x = np.concatenate(been) if is_point else chain(been)
+        inside = np.zeros(len(x), dtype=bool)
+        known = ~np.isnan(x[:, 0])
+        inside[known] = made.metric.contains(x[known])
+        if not inside.any():
+            return
+        if is_point:
+            canvas.marks(x[inside], figure.color, DOT)
+        else:
+            canvas.line(np.where(inside[:, None], x, np.nan), figure.color, 1.0, alpha=0.4)
