@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from cayleyklein.app import _limits, _tables, _trust
+from cayleyklein.app import _tables, _trust
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._state import in_figures, plural
 from cayleyklein.exceptions import InvalidInputError
 
@@ -86,8 +87,8 @@ def row_as_text(cells: Mapping[str, Any], table: _tables.PreparedTable) -> bytes
 
 def predict_rows(predictor: Any, table: _tables.PreparedTable, rows: Any) -> dict[str, Any]:
     """Return rows with what is predicted, how sure that is, and what holds most of the time."""
-    if len(rows) > _limits.PREDICTED_ROWS:
-        raise InvalidInputError(f"{_limits.PREDICTED_ROWS:,} rows at a time are the most.")
+    if len(rows) > LIMITS.predicted_rows:
+        raise InvalidInputError(f"{LIMITS.predicted_rows:,} rows at a time are the most.")
     encoder, model = predictor
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
