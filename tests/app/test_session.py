@@ -53,6 +53,7 @@ AS_SENT = [
     {"do": "group", "name": "lines", "hidden": True},
     {"do": "reorder", "name": "b", "before": "a"},
     {"do": "light", "name": "a"},
+    {"do": "trace", "name": "a", "on": True},
     {"do": "replay", "step": 2.0},
     {"do": "frame", "view": 0.0, "box": [-1, -1, 1.5, 1.5], "width": 640.0},
 ]
@@ -79,6 +80,47 @@ def test_every_command_is_done_as_the_page_sends_it():
         answer = session.hear([json.loads(json.dumps(command))])
         assert answer["errors"] == [], command
     assert session.state.second == ""
+
+
+@pytest.mark.parametrize("chart", CHART_NAMES)
+def test_a_trace_is_where_a_midpoint_has_been(chart):
+    """In every view, while a corner is dragged and while K goes through zero."""
+    objects = "point,A,,ink,0,0;point,B,,ink,0,1;midpoint,M,A.B,gold,0,0;segment,s,A.B,flat,0,0"
+    session = PlaneSession(
+        f"chart={chart}&shown=&points=-0.3,-0.2,0;0.4,-0.1,0&objects={objects}&curvature=-0.6"
+    )
+    run_command(session, {"do": "trace", "name": "M", "on": True})
+    run_command(session, {"do": "trace", "name": "s", "on": True})
+    been = []
+    for K in (-0.6, -0.3, 0.0, 0.3):
+        session.hear([{"do": "set", "values": {"curvature": K}}])
+        been.append(session.drafter.construction.places["M"])
+    x, y = scene(session).points[1].tolist()
+    session.hear([{"do": "move", "index": 1, "x": x, "y": y + 0.1, "view": 0, "far": False}])
+    been.append(session.drafter.construction.places["M"])
+    drawn = scene(session)
+    (dots,) = [s for s in drawn.shapes if s.color == "gold" and s.kind == "marks" and s.size == 2]
+    view = session.view()
+    places = np.stack([view.to_screen(place) for place in been])
+    gaps = np.linalg.norm(places[:, None] - dots.xy[None], axis=-1).min(axis=1)
+    assert gaps.max() < 0.01  # places nearer than a thousandth are one
+    assert [s for s in drawn.shapes if s.color == "flat" and s.alpha == 0.4]
+    traced = {o["name"]: o["traced"] for o in session.answer()["objects"]}
+    assert traced == {"A": False, "B": False, "M": True, "s": True}
+    session.hear([{"do": "figure", "name": "M", "part": "name", "value": "N"}])
+    assert session.trails.names == {"N", "s"}
+    session.hear([{"do": "trace", "name": "N", "on": False}])
+    assert not [s for s in scene(session).shapes if s.color == "gold" and s.size == 2]
+    session.hear([{"do": "load", "query": ""}])
+    assert session.trails.names == set()
+
+
+def test_traces_are_refused_where_nothing_moves():
+    session = PlaneSession("points=&shown=&objects=number,r,,ink,0,0.5")
+    assert session.answer()["objects"][0]["traced"] is None
+    for name in ("r", "moon"):
+        said = session.hear([{"do": "trace", "name": name, "on": True}])["errors"][0]
+        assert "leaves a trace" in said
 
 
 @pytest.mark.parametrize("chart", CHART_NAMES)

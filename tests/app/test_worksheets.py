@@ -1,5 +1,9 @@
 """Worksheets that teachers write: what is read, what is refused, and what conditions can ask."""
 
+import functools
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 
 from cayleyklein.app._figures import Construction
@@ -8,8 +12,10 @@ from cayleyklein.app._worksheets import (
     Quantities,
     bundled_worksheets,
     check_step,
+    read_address,
     read_folder,
     read_worksheet,
+    read_worksheets,
 )
 from cayleyklein.exceptions import InvalidInputError
 
@@ -90,3 +96,35 @@ def test_files_of_a_folder(tmp_path):
     for one in bundled_worksheets().values():
         assert PlaneState.from_query(one.start).points
         assert all(step.rules for step in one.steps)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *given):
+        pass
+
+
+def test_a_worksheet_of_an_address(tmp_path):
+    (tmp_path / "3-my%20own.md").write_text("---\ntitle: Größe\n---\nLook.\n", "utf-8")
+    (tmp_path / "long.md").write_text("x" * 100_000)
+    (tmp_path / "odd.md").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "page.html").write_text("<script>alert(1)</script>")
+    handler = functools.partial(Quiet, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        home = f"http://127.0.0.1:{server.server_port}"
+        found = read_worksheets(f"{home}/3-my%2520own.md?raw=1")
+        assert {name: sheet.title for name, sheet in found.items()} == {"my%20own": "Größe"}
+        for name, said in (
+            ("moon.md", "could not be fetched: HTTP Error 404"),
+            ("long.md", "has more than 80,000 bytes"),
+            ("odd.md", "not text in UTF-8"),
+            ("page.html", "must begin with a header"),
+        ):
+            with pytest.raises(InvalidInputError, match=said):
+                read_address(f"{home}/{name}")
+        server.shutdown()
+    with pytest.raises(InvalidInputError, match="could not be fetched"):
+        read_address(f"{home}/3-mine.md", seconds=2)
+    assert list(read_worksheets(tmp_path / "3-my%20own.md")) == ["my%20own"]
+    with pytest.raises(InvalidInputError, match="no worksheet"):
+        read_worksheets("file:///etc/hosts")

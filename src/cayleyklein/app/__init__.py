@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._validation import as_text, expect, require
 from cayleyklein.app._exports import draw_plane
-from cayleyklein.app._worksheets import read_folder
+from cayleyklein.app._worksheets import read_worksheets
 
 __all__ = ["draw_plane", "explore"]
 
@@ -58,8 +58,8 @@ def explore(
         Called with the page's address once it is served; with ``"0.0.0.0"``, with each address that
         works.
     worksheets : str or Path, optional
-        A worksheet (.md) or a folder of them, which the page offers beside its own; "?sheet=NAME"
-        in the address opens one.
+        A worksheet (.md), a folder of them, or the address of one (http:// or https://), which the
+        page offers beside its own; "?sheet=NAME" in the address opens one.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def explore(
     expect(on_start is None or callable(on_start), "on_start", on_start, "a function, or None")
     from cayleyklein.app._server import serve
 
-    sheets = {} if worksheets is None else read_folder(Path(worksheets))
+    sheets = {} if worksheets is None else read_worksheets(worksheets)
     with suppress(KeyboardInterrupt):
         asyncio.run(serve(int(port), host, browser, on_start or (lambda address: None), sheets))
     return None

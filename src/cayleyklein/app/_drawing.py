@@ -57,7 +57,9 @@ def _label_curve(made: Construction, canvas: Canvas, figure: Figure, place: obje
         return  # whose corners have names
     seen = view.look(_whole(made.path(figure, view)))[0]
     if figure.kind == "polygon":
-        anchors = seen.mean(axis=0)[None]
+        corners = view.to_screen(np.asarray(place))
+        sides = (corners + np.roll(corners, -1, axis=0)) / 2
+        anchors = np.concatenate([seen.mean(axis=0)[None], sides, corners])
     else:
         off = np.abs(seen - view.middle).max(axis=1)
         shown = seen[off < 0.9 * view.half_width]

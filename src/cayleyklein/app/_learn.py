@@ -370,7 +370,7 @@ class LearnSession:
             classes.append([name[:SHOWN], n, hue, marker])
         preview = {
             "names": [name[:SHOWN] for name in table.source.columns],
-            "rows": _predicting.cells_of(table.source.frame.head(5)),
+            "rows": _predicting.shown_cells(table.source.frame.head(5)),
             "classes": classes,
             "target": table.target[:SHOWN],
             "labels": codes.tolist(),

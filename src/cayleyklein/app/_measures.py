@@ -111,11 +111,12 @@ def _polygon(corners: Floats, metric: CurvedMetric) -> str:
     flat = f"{n - 2}·180°" if n > 3 else "180°"
     area = f"K·area = {math.degrees(found['curved_area']):.2f}°"
     less = f"angle sum − {flat} = {math.degrees(total - (n - 2) * math.pi):.2f}°"
-    return f"{said}, angle sum {math.degrees(total):.2f}°; {area}, {less}"
+    angles = " + ".join(f"{math.degrees(angle):.2f}°" for angle in found["angles"])
+    return f"angle sum {angles} = {math.degrees(total):.2f}°; {said}; {area}, {less}"
 
 
-def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
-    """Return perimeter and area, and, where no sides cross, the sum of the inner angles.
+def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, Any]:
+    """Return perimeter and area, and, where no sides cross, the inner angles and their sum.
 
     The area comes from triangles, the angles from the corners: K·area = angle sum - (n - 2)π is
     the theorem of Gauss and Bonnet, which neither computation uses.
@@ -129,7 +130,8 @@ def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
         return found
     ahead, behind = (conformal.difference(np.roll(y, shift), y, K) for shift in (-1, 1))
     inner = np.angle(behind * np.conj(ahead)) * math.copysign(1, signed) % (2 * math.pi)
-    return found | {"angle_sum": float(inner.sum()), "curved_area": K * abs(signed)}
+    total = {"angle_sum": float(inner.sum()), "curved_area": K * abs(signed)}
+    return found | total | {"angles": inner.tolist()}
 
 
 def _sides_cross(p: Floats, q: Floats) -> bool:

@@ -15,7 +15,7 @@ FIELD_LETTERS = 200  # of a cell in the form
 MOST_CHOICES = 30  # categories that a field offers
 
 
-def cells_of(frame: Any, letters: int = _tables.SHOWN) -> list[list[str]]:
+def shown_cells(frame: Any, letters: int = _tables.SHOWN) -> list[list[str]]:
     """Return the cells of a frame as text, cut after some letters; missing ones are empty."""
     columns = [[_cell(value, letters) for value in column] for _, column in frame.items()]
     missing = frame.isna().to_numpy()
@@ -68,7 +68,7 @@ def fields_of(table: _tables.PreparedTable) -> list[dict[str, Any]]:
 
 def named_cells(row: Any) -> dict[str, str]:
     """Return the cells of a frame of one row by column."""
-    (cells,) = cells_of(row, FIELD_LETTERS)
+    (cells,) = shown_cells(row, FIELD_LETTERS)
     return dict(zip(map(str, row.columns), cells, strict=True))
 
 
@@ -98,7 +98,7 @@ def predict_rows(predictor: Any, table: _tables.PreparedTable, rows: Any) -> dic
         held = _trust.likely_words(model, X, table.is_regression)
     notes = list(dict.fromkeys(str(one.message) for one in caught))
     names = [*map(str, rows.columns), table.target[: _tables.SHOWN]]
-    lines = cells_of(rows)
+    lines = shown_cells(rows)
     for line, value in zip(lines, predicted, strict=True):
         line.append(in_figures(value) if table.is_regression else str(value))
     if shares is not None:

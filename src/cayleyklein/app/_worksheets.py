@@ -13,9 +13,12 @@ arithmetic, comparisons, "and", "or", "not" and the functions of `Quantities`; n
 """
 
 import ast
+import http.client
 import math
 import operator
 import re
+import urllib.parse
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -315,6 +318,38 @@ def bundled_worksheets() -> dict[str, Worksheet]:
     return read_folder(Path(__file__).parent / "static" / "worksheets")
 
 
+def read_worksheets(place: str | Path) -> dict[str, Worksheet]:
+    """Read worksheets from a file, a folder, or an address that begins with http:// or https://."""
+    if re.match(r"https?://", str(place)):
+        return read_address(str(place))
+    return read_folder(Path(place))
+
+
+def read_address(address: str, seconds: float = 10.0) -> dict[str, Worksheet]:
+    """Fetch one worksheet; it is read as text and checked like any other, and nothing is run."""
+    most = 4 * LIMITS.worksheet_letters  # bytes: a letter takes up to four
+    try:
+        with urllib.request.urlopen(address, timeout=seconds) as answer:
+            content = answer.read(most + 1)
+            if urllib.parse.urlsplit(answer.url).scheme not in ("http", "https"):
+                raise InvalidInputError(f"{address} leads to {answer.url[:80]}, which is not read.")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        said = f"The worksheet at {address} could not be fetched: {error}."
+        raise InvalidInputError(f"{said} Look whether the address opens in a browser.") from error
+    if len(content) > most:
+        raise InvalidInputError(f"{address} has more than {most:,} bytes; a worksheet is shorter.")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{address} is not text in UTF-8.") from error
+    path = Path(urllib.parse.unquote(urllib.parse.urlsplit(address).path))
+    return {_sheet_name(path): read_worksheet(text, address)}
+
+
+def _sheet_name(path: Path) -> str:
+    return re.sub(r"^\d+-", "", path.stem) or "worksheet"
+
+
 def read_folder(place: Path) -> dict[str, Worksheet]:
     """Read one file, or all files .md of a folder; a leading number is not part of the name."""
     files = [place] if place.is_file() else sorted(place.glob("*.md"))
@@ -322,6 +357,5 @@ def read_folder(place: Path) -> dict[str, Worksheet]:
         raise InvalidInputError(f"There is no worksheet (.md) in {place}.")
     found = {}
     for path in files:
-        name = re.sub(r"^\d+-", "", path.stem)
-        found[name] = read_worksheet(path.read_text("utf-8"), path.name)
+        found[_sheet_name(path)] = read_worksheet(path.read_text("utf-8"), path.name)
     return found

@@ -6,7 +6,6 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -42,7 +41,7 @@ def open_explorer(
     host: Annotated[str, typer.Option(help="Address; this computer by default.")] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
     worksheets: Annotated[
-        Path | None, typer.Option(help="A worksheet (.md), or a folder of them.")
+        str | None, typer.Option(help="A worksheet (.md), a folder of them, or an address of one.")
     ] = None,
 ) -> None:
     """Open a page where points, conics and curvatures can be moved, and metrics learned."""

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {one, all, element, facts, send, listeners, say, stored, store, keepAddress, tour, views, plane} = explorer;
+  const {one, all, element, facts, send, listeners, say, stored, store, copy, keepAddress, tour, views, plane} = explorer;
   const {stop, play} = plane;
 
   // -- worksheets
@@ -38,6 +38,7 @@
     one("#sheet-help").hidden = !hint;
     one("#sheet-help").open = false;
     one("#sheet-next").hidden = index + 1 === sheet.steps.length && nextSheet() === undefined;
+    one("#sheet-link").hidden = opened !== "" || !own || Boolean(facts.embedded);
     one("#sheet-check").hidden = choices.length > 0 || !checks;
     one("#verdict").textContent = "";
     one("#verdict").dataset.right = "";
@@ -69,7 +70,22 @@
   one("#sheet-next").addEventListener("click", () => at_step + 1 < sheet.steps.length ? showSheetStep(at_step + 1) : open(nextSheet()));
   one("#sheet-close").addEventListener("click", closeSheet);
 
-  let own = ""; // the text of a worksheet that was dropped
+  let own = ""; // the text of a worksheet that was dropped, or came with the address
+
+  // a link that holds a whole worksheet, after #, which no server is sent
+  const packed = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const unpacked = (text) => new TextDecoder().decode(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0)));
+  one("#sheet-link").addEventListener("click", () => copy(`${location.origin}/#worksheet=${packed(own)}`, "The link is copied; it holds the worksheet.", "The link could not be copied."));
+  function openFromAddress() {
+    const found = /^#worksheet=([\w-]+)$/.exec(location.hash);
+    if (!found) return;
+    try { own = unpacked(found[1]); } catch { return say(["The worksheet in the address is not whole; copy the link again."]); }
+    opened = "";
+    hideTour();
+    send({do: "own_sheet", content: own});
+  }
+  addEventListener("hashchange", openFromAddress);
+
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", async (event) => {
     event.preventDefault();
@@ -159,4 +175,5 @@
   one("#hint").hidden = stored("tour") !== null;
   const asked = new URLSearchParams(location.search).get("sheet");
   if (asked) open(asked);
+  else openFromAddress();
 })();

@@ -203,6 +203,12 @@
       stop();
       set(input.dataset.number, Number(input.value), `set ${input.dataset.number}`);
     });
+  one("#k").addEventListener("change", (event) => {
+    const K = Math.min(Math.max(Number(event.target.value.replace("−", "-")) || 0, -1), 1);
+    stop();
+    event.target.value = K;
+    set("curvature", K, "set curvature");
+  });
   for (const input of all("input[name=chart]"))
     input.addEventListener("change", () => set("chart", input.value));
   one("#second").addEventListener("change", (event) => set("second", event.target.value));
@@ -233,7 +239,7 @@
   one("#tools-open").addEventListener("click", () => openTools(!one("#tools").hasAttribute("data-open")));
   document.addEventListener("pointerdown", (event) => { if (!event.target.closest("#tools, #tools-open")) openTools(false); });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") openTools(false); });
-  one("#clear").addEventListener("click", () => send({do: "load", query: "points=&shown=&chart=" + answer.state.chart + "&curvature=" + answer.state.curvature + "&second=" + answer.state.second + "&major=1&minor=1&angle=0"}));
+  one("#clear").addEventListener("click", () => { stop(); send({do: "load", query: "points=&shown=&chart=" + answer.state.chart + "&curvature=" + answer.state.curvature + "&second=" + answer.state.second + "&major=1&minor=1&angle=0"}); });
   one("#candidates").addEventListener("change", (event) => event.target.value && send({do: "take", name: event.target.value}));
   const tile = (edge) => {
     const [p, q] = (one("#tiling").value || "0,3").split(",").map(Number);
@@ -356,6 +362,7 @@
         show(input.dataset.number, Number(input.value));
       }
       for (const input of all("input[name=chart]")) input.checked = input.value === news.state.chart;
+      if (document.activeElement !== one("#k") || playing) one("#k").value = news.state.curvature;
       one("#second").value = news.state.second;
       for (const input of all("[data-layer]")) input.checked = news.shown.includes(input.dataset.layer);
       one("#label").value = news.label;
