@@ -6,8 +6,8 @@ import pytest
 
 from cayleyklein import CurvedKernelClassifier, CurvedKernelRegressor
 from cayleyklein.columns import choices, evidence, means
-from cayleyklein.columns.cells import CellFormat
 from cayleyklein.columns.column import Column
+from cayleyklein.columns.parsing import CellFormat
 from cayleyklein.tables import TableEncoder
 
 HOUR, WEEK, YEAR = 1.0, 7.0, 365.2425

@@ -9,16 +9,11 @@ from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS
-from cayleyklein.prediction import sums
-from cayleyklein.prediction.answers import (
-    MOST_WEIGHT,
-    MOST_WEIGHT_ON_SCALES,
-    PULL_OF_NUMBERS,
-    Classes,
-    Numbers,
-)
+from cayleyklein.prediction.answers import Classes, Numbers
+from cayleyklein.prediction.held_out import HeldOut, weights_that_count
 from cayleyklein.prediction.rehearsal import best_left_out
 from cayleyklein.prediction.scales import NumberScale
+from cayleyklein.prediction.weights import MOST_WEIGHT, MOST_WEIGHT_ON_SCALES, PULL_OF_NUMBERS
 
 
 @pytest.fixture
@@ -160,11 +155,11 @@ def test_a_part_that_leaves_a_trace_only_is_dropped_and_the_others_weighed_anew(
     answer = Classes(np.array([0.5, 0.5]), 400.0)
     scores = {"columns": good, "plain": trace}
     shares = np.full(400, 1 / 400)
-    held_out = sums.HeldOut(answer, scores, {}, y, shares, 400.0, np.ones(400))
+    held_out = HeldOut(answer, scores, {}, y, shares, 400.0, np.ones(400))
     parts = [PARTS[name](PartOptions()) for name in scores]
     weights = dict(zip(scores, held_out.weigh(parts)[0], strict=True))
     assert 0 < weights["plain"] * trace.std() < 0.02 * weights["columns"] * good.std()
-    found = sums.weights_that_count(held_out, parts)
+    found = weights_that_count(held_out, parts)
     assert list(found) == ["columns"]
     assert found["columns"] == pytest.approx(held_out.weigh(parts[:1])[0][0])
     assert found["columns"] != pytest.approx(weights["columns"], rel=1e-6)

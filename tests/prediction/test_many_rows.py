@@ -16,7 +16,7 @@ from cayleyklein import (
     CurvedMetric,
     CurvedMLKR,
 )
-from cayleyklein.learning import choice, folds, samples
+from cayleyklein.learning import folds, samples
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.parts import landmarks
 from cayleyklein.parts.places import pool_pairs
@@ -44,7 +44,7 @@ REGRESSORS = {
 def small_samples(monkeypatch):
     monkeypatch.setattr(samples, "FIRST_SAMPLE", 400)
     monkeypatch.setattr(samples, "MOST_WORK", 4 * 800**2)
-    monkeypatch.setattr(choice, "LEARN_FROM", 1500)
+    monkeypatch.setattr(samples, "LEARN_FROM", 1500)
     monkeypatch.setattr(landmarks, "EXACT_ROWS", 1000)
     monkeypatch.setattr(landmarks, "LEAST_LEAF", 300)
     monkeypatch.setattr(landmarks, "MOST_LEAF", 400)

@@ -18,7 +18,7 @@ from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.parts.votes import NEIGHBORS
 from cayleyklein.prediction import rehearsal
 from cayleyklein.prediction.conformal import quantile
-from cayleyklein.prediction.kernel_estimator import part_shares
+from cayleyklein.prediction.kernel_predictor import part_shares
 from cayleyklein.prediction.rehearsal import ClassTrials, NumberTrials
 
 FLAT = CurvedMetric.euclidean(3)

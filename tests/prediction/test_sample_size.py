@@ -13,7 +13,7 @@ from cayleyklein import (
     CurvedLMNN,
     CurvedMLKR,
 )
-from cayleyklein.learning import choice, lmnn, samples
+from cayleyklein.learning import lmnn, samples
 
 
 @pytest.fixture
@@ -89,8 +89,8 @@ def test_a_callback_stops_between_samples(rows, small_samples):
 
 def test_all_rows_vote_whatever_the_sample(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(choice, "POOL_ROWS", 600)
-    monkeypatch.setattr(choice, "LEARN_FROM", 600)
+    monkeypatch.setattr(samples, "POOL_ROWS", 600)
+    monkeypatch.setattr(samples, "LEARN_FROM", 600)
     model = CurvedKNeighborsClassifier(random_state=0).fit(X, y)
     assert model.n_samples_fit_ == len(X)
     given = CurvedKNeighborsClassifier(subsample=600, random_state=0).fit(X, y)

@@ -7,7 +7,7 @@ from cayleyklein import CurvedKernelClassifier, CurvedMetric
 from cayleyklein.learning import folds
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.prediction.answers import Classes
-from cayleyklein.prediction.sums import HeldOut, worth_asking
+from cayleyklein.prediction.held_out import HeldOut, worth_asking
 
 
 def held_out(votes):
@@ -54,7 +54,7 @@ def test_machines_and_a_part_alone_always_stay():
 @pytest.mark.parametrize("n_landmarks", ["auto", 40])
 def test_what_is_dropped_still_finds_neighbours(monkeypatch, n_landmarks):
     monkeypatch.setattr(folds, "FOLDS_UP_TO", 200)
-    monkeypatch.setattr("cayleyklein.prediction.sums.SEARCH_GAIN", 1e9)
+    monkeypatch.setattr("cayleyklein.prediction.held_out.SEARCH_GAIN", 1e9)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=400) > 0).astype(int)

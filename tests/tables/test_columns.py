@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from cayleyklein.columns.cells import parse_number
+from cayleyklein.columns.parsing import parse_number
 from cayleyklein.columns.uses import is_identifier
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import split_target

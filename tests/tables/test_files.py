@@ -20,7 +20,7 @@ from cayleyklein.tables._model_files import FORMAT_VERSION
 X, Y = load_wine(return_X_y=True)
 NOTE = "cayleyklein.json"
 TYPES = [
-    "cayleyklein.columns.cells.CellFormat",
+    "cayleyklein.columns.parsing.CellFormat",
     "cayleyklein.columns.column.Column",
     "cayleyklein.columns.encoder.TableEncoder",
     "cayleyklein.columns.gaps.Gaps",

@@ -212,7 +212,7 @@ def reasons_of(fitted: Any, piece: Any, whole: bool) -> list[dict[str, Any]]:
     Of neighbours these are their votes, and the shares of the columns in the distances to them.
     The whole answer has all columns and fifty rows; the short one has five of each.
     """
-    from cayleyklein.columns.cells import as_words
+    from cayleyklein.columns.parsing import as_words
 
     names = [column.name for column in fitted.encoder_.used_columns]
     cells = piece[names].apply(as_words).to_numpy(dtype=object, copy=True)

@@ -10,9 +10,9 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.columns import means, uses
-from cayleyklein.columns.cells import timestamps
 from cayleyklein.columns.column import DAY_PERIODS, Column
 from cayleyklein.columns.evidence import EncodingJudge
+from cayleyklein.columns.parsing import timestamps
 from cayleyklein.columns.text import fit_text, is_long
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import require
-from cayleyklein.columns.cells import DASHES, CellFormat, as_words, timestamps
+from cayleyklein.columns.parsing import DASHES, CellFormat, as_words, timestamps
 
 # Days of the circles of dates, and their names.
 DAY_PERIODS = {1.0: "hour", 7.0: "weekday", 365.2425: "day of the year"}

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools
-from cayleyklein.columns.cells import CellFormat
+from cayleyklein.columns.parsing import CellFormat
 
 MOST_SHOWN = 3  # cells of a column
 

@@ -13,11 +13,10 @@ from sklearn.utils import check_array
 from cayleyklein._estimators import naming
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require
-from cayleyklein.columns import cells as _cells
-from cayleyklein.columns import means
-from cayleyklein.columns.cells import DASHES, CellFormat, as_series, as_words, timestamps
+from cayleyklein.columns import means, parsing
 from cayleyklein.columns.column import MISSING_LEVEL, Column
-from cayleyklein.columns.formats import find_formats
+from cayleyklein.columns.guessing import find_formats
+from cayleyklein.columns.parsing import DASHES, CellFormat, as_series, as_words, timestamps
 from cayleyklein.columns.text import fit_text, is_long
 from cayleyklein.exceptions import InvalidInputError
 
@@ -46,7 +45,7 @@ def as_table(table: Any) -> Any:
     if len(twice):
         named = f"several columns of the name {twice[0]!r}"
         raise InvalidInputError(f"The table has {named}; rename or drop them.")
-    columns = {name: _cells.without_blanks(table[name]) for name in table.columns}
+    columns = {name: parsing.without_blanks(table[name]) for name in table.columns}
     return pandas.DataFrame(columns, table.index, copy=False) if columns else table
 
 

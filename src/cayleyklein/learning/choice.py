@@ -24,7 +24,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import descent, folds, samples, starts
 from cayleyklein.learning.descent import Progress
-from cayleyklein.learning.learner import LEARN_FROM, RowLearner
+from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.learning.samples import Stage, best_losses, gain_of
@@ -32,10 +32,7 @@ from cayleyklein.metrics import CurvedMetric, Metric, combined
 from cayleyklein.neighbors import search, space
 from cayleyklein.neighbors.euclidean import even_rows
 
-# Limits of memory and work: rows of a table that are read at most, and their entries, among which a
-# sample grows; rows among which held-out rows have their neighbours.
-POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
-NEIGHBOR_ROWS = 10_000
+NEIGHBOR_ROWS = 10_000  # among which held-out rows have their neighbours
 
 PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}  # not learned, by their start
 
@@ -263,9 +260,7 @@ def obtain_metric(
         learner.set_params(n_passes=1)
     size = learner.subsample
     if isinstance(size, str):
-        size = LEARN_FROM
-        if learner.geometry == "product":  # a sample grows among more rows
-            size = max(size, min(POOL_ROWS, POOL_ENTRIES // given.n_columns))
+        size = samples.pool_size(learner.geometry, given.n_columns)
     rng = learner._generator()
     rows = learner._training_rows(given, size, rng)
     with _estimators.few_threads(*rows.X.shape):

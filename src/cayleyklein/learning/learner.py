@@ -18,13 +18,11 @@ from cayleyklein import _validation as checks
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.learning import descent, starts
+from cayleyklein.learning import descent, samples, starts
 from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, combined
 from cayleyklein.neighbors.dask_shards import Blocks
-
-LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
 
 
 class ReportsProgress(_estimators.CallbackSupport):
@@ -280,7 +278,7 @@ class RowLearner(LearnsFromRows, MetricLearner):
         self._check_parameters()
         given = GivenRows.read(self, X, y, sample_weight, numeric=self._numeric, least_rows=2)
         rng = self._generator()
-        size = LEARN_FROM if isinstance(self.subsample, str) else self.subsample
+        size = samples.LEARN_FROM if isinstance(self.subsample, str) else self.subsample
         rows = self._training_rows(given, size, rng)
         with _estimators.few_threads(*rows.X.shape):
             metric, fits = self._learn(rows, rng)

@@ -9,6 +9,10 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning import descent
 from cayleyklein.learning.rows import TrainingRows
 
+LEARN_FROM = 10_000  # rows that teach one metric by default: d² numbers need no more
+# Limits of memory: rows of a table that are read at most, and their entries, among which the sample
+# of a product grows.
+POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 FIRST_SAMPLE = 8000  # rows, where their columns are few
 # Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last.
 FIRST_WORK, MOST_WORK = 4e9, 2e10
@@ -36,6 +40,13 @@ class Grown(NamedTuple):
     fits: descent.Fits
     scores: Floats
     stages: tuple[Stage, ...]
+
+
+def pool_size(geometry: str, n_columns: int) -> int:
+    """Return how many rows of a large table are read by default, to learn a metric from."""
+    if geometry != "product":
+        return LEARN_FROM
+    return max(LEARN_FROM, min(POOL_ROWS, POOL_ENTRIES // n_columns))
 
 
 def grow(

@@ -1,5 +1,5 @@
 """Search for nearest neighbours by a metric."""
 
-from cayleyklein.neighbors.estimator import CurvedNeighbors
+from cayleyklein.neighbors.curved_neighbors import CurvedNeighbors
 
 __all__ = ["CurvedNeighbors"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import Part
+from cayleyklein.parts.boosting import RulesPart
 from cayleyklein.parts.kernel import KernelPart
-from cayleyklein.parts.rules import RulesPart
 from cayleyklein.parts.votes import NEIGHBORS, VotesPart
 
 

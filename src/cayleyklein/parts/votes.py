@@ -20,8 +20,8 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric, combined
 from cayleyklein.neighbors import search
 from cayleyklein.neighbors.algorithms import Algorithm
+from cayleyklein.neighbors.curved_neighbors import distances_and_rows
 from cayleyklein.neighbors.dask_shards import Shards
-from cayleyklein.neighbors.estimator import distances_and_rows
 from cayleyklein.neighbors.search import MeasuredRows, Ranked, RowIndex, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.parts import distances

@@ -13,7 +13,7 @@ from cayleyklein.curvature import CurvatureEstimate
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, ProductMetric, SphereMetric, combined
-from cayleyklein.neighbors.estimator import searched_rows
+from cayleyklein.neighbors.curved_neighbors import searched_rows
 from cayleyklein.plotting import outlines, sections, shapes
 from cayleyklein.plotting._plane import BallDisplay, ball_shapes
 from cayleyklein.plotting.shapes import Shape, chain, number

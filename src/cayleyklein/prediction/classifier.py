@@ -25,9 +25,9 @@ from cayleyklein.parts.places import count_rows
 from cayleyklein.prediction import conformal, strangers
 from cayleyklein.prediction.answers import Classes
 from cayleyklein.prediction.counterfactual import ChangesOfClass
-from cayleyklein.prediction.estimator import NeighborPredictor
 from cayleyklein.prediction.explain import KernelExplanation, Told, explain_sum
-from cayleyklein.prediction.kernel_estimator import KernelEstimator
+from cayleyklein.prediction.kernel_predictor import KernelEstimator
+from cayleyklein.prediction.neighbor_predictor import NeighborPredictor
 from cayleyklein.prediction.rehearsal import ClassTrials
 from cayleyklein.prediction.suspicious import Suspicion, suspicious_classes
 

@@ -41,6 +41,16 @@ def errors_around(errors: Floats, near: Ints) -> Floats:
     return np.asarray((sizes[near].mean(axis=1) + np.where(usual > 0, usual, 1.0)) / 2)
 
 
+def half_widths(spreads: Floats, left_out: Floats, shares: Floats, level: float) -> Floats:
+    """Return half the widths (m, t) of intervals that hold new numbers with probability `level`.
+
+    They are the spreads (m, t) or (m, 1) of rows times a quantile of |left_out| (n, t): what errors
+    of left-out rows were in units of their spreads; `shares` (n,) are the weights of these rows.
+    """
+    factors = [quantile(each, shares, level) for each in np.abs(left_out).T]
+    return np.asarray(spreads * factors)
+
+
 def likely_classes(
     shares: Floats, left_out: Floats, classes: Ints, weights: Floats, level: float
 ) -> Bools:

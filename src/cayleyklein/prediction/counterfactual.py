@@ -24,7 +24,7 @@ from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, StrangeRowsWarning
 from cayleyklein.geometry.bisectors import bisector
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.prediction.estimator import Predicting
+from cayleyklein.prediction.predicting import Predicting
 
 DESCENTS = 8  # rows of the class from which a descent begins
 

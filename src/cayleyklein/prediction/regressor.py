@@ -23,11 +23,13 @@ from cayleyklein.parts import votes
 from cayleyklein.parts.base import AnyQueries, numbers_of
 from cayleyklein.prediction import conformal, scales
 from cayleyklein.prediction.answers import Numbers
-from cayleyklein.prediction.estimator import NeighborPredictor, Predicting
 from cayleyklein.prediction.explain import KernelExplanation, Told, explain_sum
-from cayleyklein.prediction.kernel_estimator import KernelEstimator
+from cayleyklein.prediction.held_out import HeldOut
+from cayleyklein.prediction.kernel_predictor import KernelEstimator
+from cayleyklein.prediction.neighbor_predictor import NeighborPredictor
+from cayleyklein.prediction.predicting import Predicting
 from cayleyklein.prediction.rehearsal import NumberTrials
-from cayleyklein.prediction.sums import HeldOut, SumFit
+from cayleyklein.prediction.sums import SumFit
 from cayleyklein.prediction.suspicious import Suspicion, suspicious_numbers
 
 
@@ -262,12 +264,11 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
             raise InvalidInputError("Intervals need two fitted rows, or more; there is one.")
         self._rows_in_memory()
         errors = self._on_scale(self._given.target) - self._held_out_answers()
-        own = np.abs(errors) / conformal.errors_around(errors, self._own_neighbors(k))
+        ratios = errors / conformal.errors_around(errors, self._own_neighbors(k))
         kept = self._given.weights > 0
         shares = self._given.weights[kept] / self._given.weights[kept].sum()
-        factors = [conformal.quantile(each, shares, value) for each in own[kept].T]
-        near = self._votes.neighbors_of(rows, k)[1]
-        half = conformal.errors_around(errors, near) * factors
+        around = conformal.errors_around(errors, self._votes.neighbors_of(rows, k)[1])
+        half = conformal.half_widths(around, ratios[kept], shares, value)
         middle = self._answers_for(rows, search.number_of_neighbors(self))
         return self._shaped(middle - half), self._shaped(middle + half)
 
@@ -526,9 +527,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
         rows = self._checked(X)
         if isinstance(rows, Blocks):
             raise InvalidInputError("Intervals are for rows in memory; pass X.compute().")
-        shares = self._error_shares
-        sizes = [conformal.quantile(errors, shares, value) for errors in np.abs(self._errors).T]
-        half = self._spreads(rows) * sizes
+        spreads = self._spreads(rows)
+        half = conformal.half_widths(spreads, self._errors, self._error_shares, value)
         self._trust(numbers_of(rows))
         middle = self._sum.total(rows)
         low, high = self._numbers.says(middle - half), self._numbers.says(middle + half)

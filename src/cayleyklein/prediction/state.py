@@ -10,16 +10,16 @@ from cayleyklein.learning.choice import Obtained, Selection
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
+from cayleyklein.parts.boosted_trees import Trees, check_trees
+from cayleyklein.parts.boosting import FittedRules
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance
 from cayleyklein.parts.estimator import FittedEstimator
 from cayleyklein.parts.kernel import Distance, KernelMachine, Leaves, MetricDistance, Tuning
 from cayleyklein.parts.leaves import PIVOTS, LeafTree, is_tree
 from cayleyklein.parts.registry import PARTS, PartOptions
-from cayleyklein.parts.rules import FittedRules
-from cayleyklein.parts.trees import Trees, check_trees
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
-from cayleyklein.prediction.kernel_estimator import KernelEstimator, with_modelled_targets
+from cayleyklein.prediction.kernel_predictor import KernelEstimator, with_modelled_targets
 from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 from cayleyklein.prediction.sums import Sum, SumFit
 

@@ -15,13 +15,12 @@ from typing import Any, cast
 import numpy as np
 
 from cayleyklein._distributed import RowBlocks
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning import folds, samples
 from cayleyklein.learning.choice import (
     MetricRequest,
     Obtained,
     Selection,
-    Trial,
     Trials,
     obtain_metric,
 )
@@ -41,19 +40,19 @@ from cayleyklein.parts.kernel import KernelMachine, KernelPart
 from cayleyklein.parts.landmarks import AskedPlaces, ManyRows, fit_part
 from cayleyklein.parts.places import Places, count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
-
-SEARCH_GAIN = 2  # standard errors by which a part that searches must make the sum better
+from cayleyklein.prediction.held_out import (
+    HeldOut,
+    judged,
+    start_weights,
+    weights_that_count,
+    worth_asking,
+)
 
 # Distinct rows beyond which metrics of folds are learned in one pass. On 14 mixed tables of 1,500
 # rows a fit takes a quarter less time, and log loss is the same, as on the five numeric tables of
 # about that size (-0.0001 ± 0.0003); on 15 numeric ones of 500 rows it would rise by
 # 0.0026 ± 0.0011.
 QUICK_FROM = 1000
-
-
-# Share of the spread of the sum of held-out rows from which a part is kept. On 15 numeric, 8 hard
-# and 14 mixed tables log loss changes by 0.0002 at most, and predicting takes a seventh less time.
-LEAST_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -95,70 +94,6 @@ class Sum:
     def takes_tables(self) -> bool:
         """Whether rows to predict must come with their table."""
         return any(self.parts[name].takes_tables for name in self.weights)
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Scores (m, t) of the parts for held-out rows, and the true targets.
-
-    Attributes
-    ----------
-    answer : Classes or Numbers
-    scores : dict of ndarray of shape (m, t)
-    settings : dict
-        Settings of each part that held-out rows chose.
-    truth : ndarray of shape (m,) or (m, t)
-    shares : ndarray of shape (m,)
-        Weights of the rows; their sum is 1.
-    n_rows : float
-        Rows that these weights stand for.
-    spreads : ndarray of shape (m,)
-        Standard deviations of new numbers, in units of σ.
-    numbers : ndarray of shape (m,), or None
-        Numbers of the held-out rows among the given ones; None where some were never held out.
-    """
-
-    answer: AnyAnswer
-    scores: dict[str, Floats]
-    settings: dict[str, Any]
-    truth: AnyArray
-    shares: Floats
-    n_rows: float
-    spreads: Floats
-    numbers: Ints | None = None
-
-    def weigh(self, parts: Sequence[Part]) -> tuple[Floats, Floats]:
-        """Return the best weights (p,) of some parts, and their sum (m, t)."""
-        scores = np.stack([self.scores[part.name] for part in parts])
-        counts = self.shares * self.n_rows
-        weights = self.answer.weigh(scores, self.truth, counts, start_weights(self.answer, parts))
-        return weights, np.asarray(np.tensordot(weights, scores, 1))
-
-    def best_multiple(self, name: str) -> Floats:
-        """Return the scores (m, t) of a machine alone, times its best weight."""
-        scores = self.scores[name]
-        start = np.array([self.answer.start_weight(True, 1, 1)])
-        counts = self.shares * self.n_rows
-        return np.asarray(self.answer.weigh(scores[None], self.truth, counts, start)[0] * scores)
-
-    def selection(self, parts: Sequence[Part]) -> Selection:
-        """Summarise how each part did alone, and all together."""
-        groups = [[part] for part in parts]
-        if len(parts) > 1:
-            groups.append(list(parts))
-        trials = []
-        for some in groups:
-            scores = self.answer.named(self.weigh(some)[1], self.truth, self.shares)
-            k = max((self._n_neighbors(part.name) for part in some), default=0)
-            trials.append(Trial(" + ".join(part.name for part in some), k, scores))
-        score, value = next(iter(trials[-1].scores.items()))
-        reason = f"{score} {value:.3f} on {len(self.truth)} held-out rows"
-        k = self._n_neighbors("neighbors") or trials[-1].n_neighbors
-        return Selection(trials[-1].name, reason, k, tuple(trials))
-
-    def _n_neighbors(self, name: str) -> int:
-        settings = self.settings.get(name)
-        return settings if isinstance(settings, int) else 0
 
 
 @dataclass(frozen=True)
@@ -212,12 +147,6 @@ def rows_for(part: FittedPart, rows: AnyQueries) -> Any:
     if part.takes_tables:
         return cast(TableRows, rows).table
     return numbers_of(rows)
-
-
-def start_weights(answer: AnyAnswer, parts: Sequence[Part]) -> Floats:
-    """Return the weights (p,) where no row was held out, to which others are drawn."""
-    n_leading = sum(part.leads for part in parts)
-    return np.array([answer.start_weight(part.leads, n_leading, len(parts)) for part in parts])
 
 
 def spread_of(parts: dict[str, FittedPart], X: Floats) -> Floats:
@@ -380,27 +309,6 @@ def joined_trials(by_fold: list[dict[Any, Floats]]) -> dict[Any, Floats]:
     }
 
 
-def judged(
-    answer: AnyAnswer,
-    trials: dict[str, dict[Any, Floats]],
-    target: AnyArray,
-    weights: Floats,
-    n_rows: float,
-    spreads: Floats,
-) -> HeldOut:
-    """Choose the settings of each part with the least loss on held-out rows."""
-    truth = answer.truth(target)
-    shares = weights / weights.sum()
-    scores: dict[str, Floats] = {}
-    settings: dict[str, Any] = {}
-    for name, tried in trials.items():
-        losses = {each: answer.losses(found, truth) @ shares for each, found in tried.items()}
-        best = int(np.argmin(list(losses.values())))
-        settings[name] = list(losses)[best]
-        scores[name] = tried[settings[name]]
-    return HeldOut(answer, scores, settings, truth, shares, n_rows, spreads)
-
-
 def weighed(
     parts: Sequence[Part],
     fit_with: Callable[[Part, Any], FittedPart],
@@ -425,19 +333,6 @@ def weighed(
         trials = tuple(replace(each, name=f"ranks: {each.name}") for each in selection.trials)
         selection = replace(selection, chosen=f"ranks: {selection.chosen}", trials=trials)
     return SumFit(Sum(held_out.answer, kept, weights, ranks), obtained, selection, held_out)
-
-
-def weights_that_count(held_out: HeldOut, parts: Sequence[Part]) -> dict[str, float]:
-    """Return the weights of parts that have more than a trace in the sum of held-out rows."""
-    found = held_out.weigh(parts)[0]
-    sizes = np.array([np.std(held_out.scores[part.name]) for part in parts]) * found
-    counts = sizes > LEAST_SHARE * sizes.sum()
-    if not counts.any():
-        return dict(zip([part.name for part in parts], found.tolist(), strict=True))
-    kept = [part for part, stays in zip(parts, counts, strict=True) if stays]
-    if len(kept) < len(parts):
-        found = held_out.weigh(kept)[0]
-    return dict(zip([part.name for part in kept], found.tolist(), strict=True))
 
 
 def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
@@ -502,28 +397,6 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
 
     asking = worth_asking(parts, judgement)
     return weighed(parts, fit_with, obtained, judgement, ranks, asking)
-
-
-def worth_asking(parts: Sequence[Part], held_out: HeldOut) -> list[Part]:
-    """Return the parts without those whose searches do not clearly make the sum better.
-
-    The part that helps least is dropped first.
-    """
-    asking = list(parts)
-    while True:
-        _, total = held_out.weigh(asking)
-        before = held_out.answer.losses(total, held_out.truth)
-        idle: list[tuple[float, list[Part]]] = []
-        for part in asking:
-            others = [other for other in asking if other is not part]
-            if part.searches and others:
-                without = held_out.answer.losses(held_out.weigh(others)[1], held_out.truth)
-                gain, error = samples.gain_of(without, before, held_out.shares)
-                if gain <= SEARCH_GAIN * error:
-                    idle.append((gain, others))
-        if not idle:
-            return asking
-        asking = min(idle, key=lambda each: each[0])[1]
 
 
 def ranks_win_on(request: SumRequest, sample: GivenRows) -> bool:

@@ -21,7 +21,7 @@ from cayleyklein.geometry import lifts
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.neighbors.search import as_metric
-from cayleyklein.prediction.estimator import with_class_weights
+from cayleyklein.prediction.predicting import with_class_weights
 from cayleyklein.svm._newton import largest_margin
 
 

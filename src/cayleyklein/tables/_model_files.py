@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
 from cayleyklein.columns import entrance
-from cayleyklein.columns.cells import CellFormat
 from cayleyklein.columns.encoder import TableEncoder
+from cayleyklein.columns.parsing import CellFormat
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, MixedMetric, ProductMetric
@@ -29,7 +29,7 @@ from cayleyklein.prediction.state import kernel_state, restore_kernel
 from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 9  # raise it when other versions could not read a file, or would misread it
+FORMAT_VERSION = 10  # raise it when other versions could not read a file, or would misread it
 NOTE = "cayleyklein.json"  # the member that marks an archive as a model, with its version
 ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops archive may make
     "JsonNode": {"builtins.str"},
@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {  # the types that each kind of node in a skops 
     "TypeNode": {"builtins.str", "numpy.float64"},
     "DTypeNode": {"numpy.dtype"},
     "ObjectNode": {  # what an encoder of tables is made of
-        "cayleyklein.columns.cells.CellFormat",
+        "cayleyklein.columns.parsing.CellFormat",
         "cayleyklein.columns.column.Column",
         "cayleyklein.columns.encoder.TableEncoder",
         "cayleyklein.columns.gaps.Gaps",
@@ -76,7 +76,7 @@ OBJECTS_IN_FILES: dict[str, set[str]] = {
         "cayleyklein.manifold._from_chart.FromChart",
         "cayleyklein.manifold._mds.CurvedMDS",
         "cayleyklein.metrics.curved.CurvedMetric",
-        "cayleyklein.neighbors.estimator.CurvedNeighbors",
+        "cayleyklein.neighbors.curved_neighbors.CurvedNeighbors",
         "cayleyklein.neighbors.euclidean.TreeSearch",
         "cayleyklein.neighbors.search.SearchIndex",
         "cayleyklein.neighbors.space.ChordSpace",
@@ -89,7 +89,7 @@ OBJECTS_IN_FILES: dict[str, set[str]] = {
         "cayleyklein.parts.kernel.MetricDistance",
         "cayleyklein.parts.leaves.LeafTree",
         "cayleyklein.parts.places.LocalScales",
-        "cayleyklein.parts.rules.FittedRules",
+        "cayleyklein.parts.boosting.FittedRules",
         "cayleyklein.parts.votes.FittedVotes",
         "cayleyklein.parts.votes.LabelVotes",
         "cayleyklein.parts.votes.NumberMeans",
@@ -115,7 +115,7 @@ OBJECTS_IN_FILES: dict[str, set[str]] = {
         "cayleyklein.neighbors.vantage.Tree",
         "cayleyklein.parts.kernel.Tuning",
         "cayleyklein.parts.places.Places",
-        "cayleyklein.parts.trees.Trees",
+        "cayleyklein.parts.boosted_trees.Trees",
     },
 }
 for _node, _types in OBJECTS_IN_FILES.items():

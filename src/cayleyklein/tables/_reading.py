@@ -1,6 +1,6 @@
 """Read CSV, TSV, Parquet, JSON and Excel files, compressed or not, a piece at a time.
 
-PyArrow splits text into cells, and every cell stays text: `columns.formats`
+PyArrow splits text into cells, and every cell stays text: `columns.guessing`
 decides for a whole column what it holds, never for a piece. (PyArrow's JSON reader decides by the
 first piece and fails at a number among texts; that of pandas loses the last digits of floats.)
 """
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from cayleyklein._validation import as_path, as_real, as_text, as_texts, expect, require
-from cayleyklein.columns import formats, uses
-from cayleyklein.columns.cells import without_blanks
+from cayleyklein.columns import guessing, uses
+from cayleyklein.columns.parsing import without_blanks
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables.atomic import check_readable
 
@@ -82,7 +82,7 @@ def read_table(
     pieces = iter_table(
         source, header=header, delimiter=delimiter, encoding=encoding, skip_rows=skip_rows
     )
-    return formats.typed(require("pandas", "cli").concat(list(pieces)), keep)
+    return guessing.typed(require("pandas", "cli").concat(list(pieces)), keep)
 
 
 def iter_table(

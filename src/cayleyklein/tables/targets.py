@@ -8,8 +8,8 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray
 from cayleyklein._validation import as_choice, as_text, require
-from cayleyklein.columns import formats, uses
-from cayleyklein.columns.cells import CellFormat, as_words
+from cayleyklein.columns import guessing, uses
+from cayleyklein.columns.parsing import CellFormat, as_words
 from cayleyklein.columns.unreadable import odd_cells, told
 from cayleyklein.exceptions import InvalidInputError, UnreadableCellsWarning
 
@@ -35,9 +35,9 @@ class TargetColumn(NamedTuple):
             return cls(name, task)
         with warnings.catch_warnings():  # the format says what was guessed
             warnings.simplefilter("ignore")
-            cells = formats.find_formats(table[[name]], {name: "number"})[name]
+            cells = guessing.find_formats(table[[name]], {name: "number"})[name]
             if "decimal comma" in cells.guess:  # the other columns may show which it is
-                cells = formats.find_formats(table, {name: "number"})[name]
+                cells = guessing.find_formats(table, {name: "number"})[name]
         return cls(name, task, cells)
 
     def split(self, table: Any) -> tuple[Any, AnyArray, int]:
@@ -68,7 +68,7 @@ def _is_quantity(words: Any, name: str) -> bool:
     Quantities have more than ten different values, which do not just count from 0 or 1 with five
     rows each.
     """
-    kind, numbers = formats.quantities(words)
+    kind, numbers = guessing.quantities(words)
     if len(numbers) <= 10:
         return False
     if kind == "date":

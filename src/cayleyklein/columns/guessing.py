@@ -11,8 +11,8 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import require
-from cayleyklein.columns import cells as _cells
-from cayleyklein.columns.cells import CellFormat, as_series, as_words, parse_number, parsed_dates
+from cayleyklein.columns import parsing
+from cayleyklein.columns.parsing import CellFormat, as_series, as_words, parse_number, parsed_dates
 from cayleyklein.exceptions import InvalidInputError
 
 FormatFit = tuple[CellFormat, float]  # a format, and the share of the cells that fit it
@@ -47,7 +47,7 @@ def typed(table: Any, text: Collection[str]) -> Any:
     columns = {}
     for name, cells in find_formats(table, dict.fromkeys(text, "category")).items():
         values: Any = as_words(table[name]) if cells.kind == "words" else cells.floats(table[name])
-        columns[name] = _cells.timestamps(values) if cells.kind == "date" else values
+        columns[name] = parsing.timestamps(values) if cells.kind == "date" else values
     return require("pandas", "cli").DataFrame(columns, table.index, copy=False)
 
 
@@ -66,11 +66,11 @@ def _find(values: Any, kind: str) -> list[CellFormat]:
     values = as_series(values)
     if kind in ("category", "text", "order") or values.dtype.kind == "b":
         return [CellFormat()]
-    held = _cells.kind_of_type(values)
+    held = parsing.kind_of_type(values)
     if held == "date":
         return [CellFormat("date", date="ISO8601")]
     if held == "number" and kind != "date":  # cells of a later table may be text
-        infinite = np.isinf(_cells.in_days(values))
+        infinite = np.isinf(parsing.in_days(values))
         absent = tuple(as_words(values[infinite]).unique()) if infinite.any() else ()
         return [CellFormat("number", mark, absent=absent) for mark in ".,"]
     counts = as_words(values).value_counts()
@@ -103,7 +103,7 @@ def _find_in_text(counts: Any, kind: str, given: str) -> list[CellFormat]:
 
 def _is_enough(cells: CellFormat, share: float) -> bool:
     """Say whether a column is numbers, or dates, though some of its cells are not."""
-    return share >= (0.5 if all(map(_cells.PLACEHOLDER.fullmatch, cells.absent)) else 0.9)
+    return share >= (0.5 if all(map(parsing.PLACEHOLDER.fullmatch, cells.absent)) else 0.9)
 
 
 def numbered_date(counts: Any) -> list[CellFormat]:
@@ -121,7 +121,7 @@ def numbered_date(counts: Any) -> list[CellFormat]:
     for date, (low, high) in ranges.items():
         if known.any() and ((floats[known] >= low) & (floats[known] <= high)).all():
             said = f"its numbers are read as dates, date:{date}; days since 1970 are date:days"
-            guess = said if date in _cells.NUMBERED else ""
+            guess = said if date in parsing.NUMBERED else ""
             absent = tuple(counts.index[~known])
             return [CellFormat("date", date=date, absent=absent, guess=guess)]
     return []
@@ -142,13 +142,13 @@ def are_codes(counts: Any) -> bool:
 
 def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
     index = counts.index
-    if _cells.plain_floats(index) is None:
+    if parsing.plain_floats(index) is None:
         return number_format(counts, "."), number_format(counts, ",")
     with_points_that_may_group = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"
     fits = index.str.fullmatch(with_points_that_may_group).all()
     grouped = bool(fits and index.str.contains(".", regex=False).any())
     with_comma = CellFormat("number", ",", grouped=grouped)
-    absent = tuple(index[index.str.lower().str.lstrip("+-").isin(_cells.INFINITE)])
+    absent = tuple(index[index.str.lower().str.lstrip("+-").isin(parsing.INFINITE)])
     point = CellFormat("number", absent=absent, guess=names_like_numbers(index))
     return (point, 1.0 if len(absent) < len(index) else 0.0), (with_comma, float(fits))
 
@@ -176,9 +176,9 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
         if found:
             units[found.unit] += int(weight)
     unit = next((unit for unit, _ in units.most_common() if unit), "")
-    if units[""] and unit != "%" and not re.fullmatch(_cells.CURRENCY, unit):
+    if units[""] and unit != "%" and not re.fullmatch(parsing.CURRENCY, unit):
         unit = ""  # "12" next to "12b" is not a unit of measure
-    several = [one for one in units if one and not np.isnan(_cells.unit_ratio(one, unit))]
+    several = [one for one in units if one and not np.isnan(parsing.unit_ratio(one, unit))]
     fits_unit = {unit, *several, *([""] if len(several) < 2 else [])}
     fitting = [found if found and found.unit in fits_unit else None for found in parsed]
     limits = np.array([found is not None and found.limited for found in fitting])
@@ -205,10 +205,10 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
 
 def date_format(counts: Any) -> FormatFit:
     weights = counts.to_numpy()
-    formats = Counter(filter(None, map(_cells.guessed_date, counts.index[:50])))
+    formats = Counter(filter(None, map(parsing.guessed_date, counts.index[:50])))
     for date in list(formats):  # 03/04/2024 has two
         if date.startswith(("%m", "%d")):
-            formats[_cells.exchanged(date)] += 0
+            formats[parsing.exchanged(date)] += 0
     found = [date for date, _ in formats.most_common(8)]
     iso = [date.startswith("%Y-%m-%d") and "%p" not in date for date in found]
     found = ["ISO8601" if is_iso else date for is_iso, date in zip(iso, found, strict=True)]
@@ -226,7 +226,7 @@ def date_format(counts: Any) -> FormatFit:
     others = [one for one in equal if not np.array_equal(tried[one], days, equal_nan=True)]
     said = f"its dates are read as {best}, but could be {others[0]}" if others else ""
     while True:  # other formats for the cells that are left, but not with day and month exchanged
-        swapped = [_cells.exchanged(one) for one in best.split("|")]
+        swapped = [parsing.exchanged(one) for one in best.split("|")]
         joined = [(np.where(np.isnan(days), tried[d], days), d) for d in tried if d not in swapped]
         more, date = max(joined, key=lambda pair: share(pair[0]), default=(days, ""))
         if share(more) <= share(days):
@@ -235,7 +235,7 @@ def date_format(counts: Any) -> FormatFit:
     if "|" in best:
         mixed = f"its dates are written in several ways, {best.replace('|', ', ')}"
         said = "; ".join(filter(None, [said, mixed]))
-    offsets = _cells.offsets_in_days(counts.index.to_series())
+    offsets = parsing.offsets_in_days(counts.index.to_series())
     utc = bool(np.ptp(offsets) > 1.5 / 24)  # more than summer time changes
     if utc:
         said = "; ".join(

@@ -32,11 +32,12 @@ from cayleyklein.parts.base import AnyQueries, TableRows, numbers_of
 from cayleyklein.parts.places import Places
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
-from cayleyklein.prediction import left_out, strangers, sums
+from cayleyklein.prediction import refits, strangers, sums
 from cayleyklein.prediction.answers import AnyAnswer, Classes
 from cayleyklein.prediction.asked import Asked, asked_parts, make_parts, usual_parts
-from cayleyklein.prediction.estimator import Predicting
 from cayleyklein.prediction.explain import shares_of_columns
+from cayleyklein.prediction.held_out import HeldOut
+from cayleyklein.prediction.predicting import Predicting
 
 
 class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
@@ -89,7 +90,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def _judge(self, held_out: sums.HeldOut | None) -> None:
+    def _judge(self, held_out: HeldOut | None) -> None:
         """Keep what held-out rows say of errors."""
 
     @abstractmethod
@@ -252,7 +253,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
                 return np.asarray(fitted.sum.total(np.asarray(out.X)))
 
             n_targets = self._sum.answer.targets(self._given.target[:1]).shape[1]
-            self._left_out = left_out.refit_answers(answers, self._given, n_targets)
+            self._left_out = refits.refit_answers(answers, self._given, n_targets)
         answer = self._sum.answer
         usual = np.log(answer.prior) if isinstance(answer, Classes) else 0.0
         totals = np.where(np.isnan(self._left_out), usual, self._left_out)
