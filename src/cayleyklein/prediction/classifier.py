@@ -18,7 +18,7 @@ from cayleyklein.learning import lmnn
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors import algorithms, estimator
+from cayleyklein.neighbors import algorithms, curved_neighbors
 from cayleyklein.parts import votes
 from cayleyklein.parts.base import AnyQueries, numbers_of
 from cayleyklein.parts.places import count_rows
@@ -226,7 +226,7 @@ default="auto"
         class_weight: dict[Any, float] | str | None = None,
         subsample: int | float | str | None = "auto",
         algorithm: algorithms.Algorithm = "auto",
-        outside: estimator.OutsideQueries = "extend",
+        outside: curved_neighbors.OutsideQueries = "extend",
         random_state: Any = None,
         callback: Callable[[Progress], bool | None] | None = None,
         verbose: bool = False,

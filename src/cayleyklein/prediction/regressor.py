@@ -17,7 +17,7 @@ from cayleyklein.learning import mlkr
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors import algorithms, estimator, search
+from cayleyklein.neighbors import algorithms, curved_neighbors, search
 from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.parts import votes
 from cayleyklein.parts.base import AnyQueries, numbers_of
@@ -174,7 +174,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         weights: votes.Weights = "linear",
         subsample: int | float | str | None = "auto",
         algorithm: algorithms.Algorithm = "auto",
-        outside: estimator.OutsideQueries = "extend",
+        outside: curved_neighbors.OutsideQueries = "extend",
         random_state: Any = None,
         callback: Callable[[Progress], bool | None] | None = None,
         verbose: bool = False,
