@@ -20,7 +20,7 @@ from tests.strategies import curvatures, seeds
 
 from cayleyklein import CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
-from cayleyklein.exceptions import NotRepresentableError
+from cayleyklein.exceptions import NotRepresentableError, TooLargeError
 from cayleyklein.geometry import proximity_planes
 
 
@@ -205,3 +205,11 @@ def test_the_papers_own_balls(K):
 def test_a_flat_metric_has_no_balls_of_the_paper():
     with pytest.raises(NotRepresentableError, match="infinitely large; leave out as_printed"):
         equivalent_balls([[0.0, 1.0]], CurvedMetric.euclidean(2), as_printed=True)
+
+
+def test_a_refusal_says_how_many_cells_there_would_be():
+    # (2k - 1) n - k² + 1 in the plane (Lee 1982)
+    n, k = 10_000, 4999
+    points = np.random.default_rng(0).normal(size=(n, 2))
+    with pytest.raises(TooLargeError, match=f"{(2 * k - 1) * n - k * k + 1:,} cells"):
+        CayleyKleinVoronoi(points, CurvedMetric.euclidean(2), order=k)

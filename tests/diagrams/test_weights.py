@@ -129,3 +129,5 @@ def test_bad_input():
     bow = shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])
     with pytest.raises(InvalidInputError, match="Self-intersection"):
         CayleyKleinVoronoi(points, flat).clip(bow)
+    with pytest.raises(InvalidInputError, match="one with an area"):
+        CayleyKleinVoronoi(points, flat).clip(shapely.Polygon())

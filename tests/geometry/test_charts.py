@@ -6,7 +6,7 @@ from tests.oracle import vector
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import CHARTS, chart_distance, from_chart, to_chart
-from cayleyklein.geometry.charts import from_polar
+from cayleyklein.geometry.charts import from_polar, surface_points
 
 
 def klein_points(sign, d, n=40):
@@ -222,3 +222,12 @@ def test_heights_of_the_half_space_keep_their_digits_far_out():
     found = from_polar(r, up, "half_space")
     np.testing.assert_allclose(found[:, 2], np.exp(r), rtol=1e-13)
     np.testing.assert_array_equal(found[:, :2], 0.0)
+
+
+@pytest.mark.parametrize(("chart", "sign"), [(c, s) for c in CHARTS for s in CHARTS[c] if s])
+def test_surface_points_are_those_of_klein_coordinates(chart, sign):
+    w = klein_points(sign, 2)
+    found = surface_points(to_chart(w, chart, sign), chart, sign)
+    lifts = np.column_stack([w, np.ones(len(w))])
+    lifts /= np.sqrt(1 + sign * np.square(w).sum(axis=1))[:, None]
+    np.testing.assert_allclose(found, lifts, rtol=1e-7, atol=1e-9)

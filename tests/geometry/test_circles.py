@@ -103,6 +103,15 @@ def test_places_on_a_line_are_its_lengths(K, p, q, t):
     assert constructions.place_on_line(line, x, metric) == pytest.approx(t, abs=1e-9)
 
 
+@pytest.mark.parametrize("K", [-1.0, 0.0, 0.4])
+def test_a_point_on_the_circle_has_one_tangent(K):
+    metric = space(K)
+    center, r = np.array([0.2, -0.1]), 0.4
+    for p in circles.point_at(center, r, np.array([0.3, 2.0, 4.4]), metric):
+        (line,) = circles.tangents(p, center, r, metric)
+        assert constructions.distance_to_line(p, line, metric) == pytest.approx(0, abs=1e-7)
+
+
 def test_what_cannot_be():
     metric = space(-0.5)
     same = np.zeros(2)

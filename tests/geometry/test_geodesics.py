@@ -179,6 +179,14 @@ def test_angles_of_any_size(size):
     assert right == pytest.approx(np.pi / 2)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_end_is_on_the_boundary(dtype):
+    end = DISC.exp(np.zeros(2, dtype), np.array([40.0, 0.0], dtype))  # tanh 40 is 1 in all digits
+    assert end.dtype == dtype
+    assert 1 - 2 * np.finfo(dtype).eps <= end[0] < 1
+    assert DISC.contains(end)
+
+
 def test_metric_tensor_far_from_the_pole():
     # Along the radius it is 1/S², which is 0 to float64 here, and across it 1/S.
     g = metric_tensor([1e100, 0.0], SPHERE)

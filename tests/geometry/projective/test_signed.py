@@ -17,6 +17,7 @@ from cayleyklein.geometry import (
     signed_hyperplane_measure,
     signed_measure,
 )
+from cayleyklein.geometry.projective import signed
 
 seeds = st.integers(0, 2**32 - 1)
 DISC = np.diag([1.0, 1.0, -1.0])
@@ -153,6 +154,12 @@ def test_a_point_and_itself_and_points_on_the_conic():
     assert signed_measure(DISC, [0.0, 0.0], [1.0, 0.0]) == np.inf
     assert signed_measure(DISC, [0.0, 0.0], [-1.0, 0.0]) == -np.inf
     assert signed_measure(DISC, [1e-200, 0.0], [-1e-200, 0.0]).real == pytest.approx(-2e-200)
+
+
+def test_a_point_comes_not_before_itself():
+    p = np.array([[0.3, -0.2], [0.0, 0.0]])
+    assert signed.sense_of_line(p, p).tolist() == [1, 1]
+    assert signed.sense_of_line(p, p - [0.1, 0.0]).tolist() == [-1, -1]
 
 
 def test_batches_dtypes_and_bad_directions():

@@ -147,8 +147,8 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     # the one in which nothing cancels.
     pivot = -s_xu - np.where(s_xu < 0, -root, root)
     double = pivot == 0
-    far = np.stack([np.where(double, s_uu, pivot), s_xx + 0j], axis=-1)
-    near = np.stack([s_uu + 0j, np.where(double, s_xx, pivot)], axis=-1)
+    far = np.stack([np.where(double, s_uu, pivot), s_xx], axis=-1)
+    near = np.stack([s_uu, np.where(double, s_xx, pivot)], axis=-1)
     first = (s_xu < 0)[..., None]  # then far is the root of -√D, which is P
     basis = np.stack([x, u], axis=-2).astype(np.complex128)
     basis[..., :-1] *= unit
