@@ -263,7 +263,10 @@ class Running:
     def stop(self) -> None:
         """End it, and what it started."""
         if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGTERM)
+            else:  # on Windows
+                self.process.terminate()
             self.process.wait()
         self.drop()
 
