@@ -1,11 +1,14 @@
-# What the build checks by itself: every public name is documented, and no internal link is dead.
+# What the build checks by itself: every public name is documented, no internal link is dead, and
+# the search finds what readers look for.
 
 import importlib
+import json
 import pkgutil
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from sphinx.search.en import SearchEnglish
 from sphinx.util import logging
 
 import cayleyklein
@@ -73,6 +76,37 @@ def check_links(app, exception):
     if exception is None and app.builder.format == "html":
         for page, link in dead_links(app.outdir):
             logger.warning("%s links to %s, which is not there", page, link)
+
+
+SEARCHES = {
+    "kernel": "kernels",
+    "missing values": "command",
+    "mahalanobis": "learning",
+    "hyperbolic knn": "neighbors",
+    "sparse": "trust",
+    "stacking": "stacking",
+}
+"""What readers type into the search → a page that must be among those that it finds."""
+
+
+def pages_found(words, folder):
+    """Return the pages that have all words, by the index that the search of a site uses."""
+    text = (Path(folder) / "searchindex.js").read_text("utf-8")
+    index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+    stem = SearchEnglish({}).stem
+    pages = set(range(len(index["docnames"])))
+    for word in words.lower().split():
+        hits = (index[kind].get(stem(word), []) for kind in ("terms", "titleterms"))
+        pages &= {page for each in hits for page in (each if isinstance(each, list) else [each])}
+    return {index["docnames"][page] for page in pages}
+
+
+def check_search(app, exception):
+    """Warn where the search does not find a page by the words that readers use."""
+    if exception is None and app.builder.name == "html":
+        for words, page in SEARCHES.items():
+            if page not in pages_found(words, app.outdir):
+                logger.warning("a search for %r does not find %s", words, page)
 
 
 def resolve(app, env, node, text):

@@ -11,7 +11,7 @@ from cayleyklein._version import __version__
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from _checks import check_api, check_links, resolve  # noqa: E402
+from _checks import check_api, check_links, check_search, resolve  # noqa: E402
 from _explorer import write_explorer  # noqa: E402
 from _gallery import (  # noqa: E402
     Arguments,
@@ -114,3 +114,4 @@ def setup(app):
     app.connect("missing-reference", resolve)
     app.connect("build-finished", write_explorer, priority=600)
     app.connect("build-finished", check_links, priority=900)
+    app.connect("build-finished", check_search, priority=900)
