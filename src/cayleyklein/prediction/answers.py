@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import softmax
 
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._typing import AnyArray, Bools, Floats
 from cayleyklein.prediction import weights
 from cayleyklein.prediction.scales import AS_GIVEN, NumberScale
 
@@ -21,6 +21,7 @@ class Classes:
     """Class probabilities: the softmax of a sum of scores, and one more row of the class shares.
 
     (n softmax + prior) / (n + 1): with n rows, no probability is 0 or 1. Machines are fitted to ±1.
+    A class whose rows weigh nothing has the share 0, and is never predicted.
     """
 
     prior: Floats  # (C,)
@@ -34,15 +35,26 @@ class Classes:
     def smoothed(self, shares: Any) -> Any:
         return (self.n_rows * shares + self.prior) / (self.n_rows + 1)
 
+    @property
+    def known(self) -> Bools:
+        """The classes (C,) that rows of positive weight have."""
+        return self.prior > 0
+
     def of_votes(self, answers: Any) -> Any:
-        return np.log(self.smoothed(answers))
+        # the score of a class that no row has does not matter, but must be a number
+        return np.log(np.where(self.known, self.smoothed(answers), 1.0))
 
     def says(self, total: Any) -> Any:
-        return self.smoothed(softmax(total, axis=1))
+        return self.smoothed(softmax(np.where(self.known, total, -np.inf), axis=1))
 
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         """Return the weights (p,) with the least log loss, see `weights`."""
-        return weights.of_least_log_loss(scores, truth, counts, start)
+        number = np.cumsum(self.known) - 1  # among the known classes
+        return weights.of_least_log_loss(scores[:, :, self.known], number[truth], counts, start)
+
+    def usual(self) -> Floats:
+        """Return the scores (C,) of a row of which nothing is known."""
+        return np.log(np.where(self.known, self.prior, 1.0))
 
     def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
         """Return the weight of a part before held-out rows are asked."""
@@ -58,7 +70,7 @@ class Classes:
         return np.asarray(-np.log(self.says(total)[np.arange(len(truth)), truth]))
 
     def named(self, total: Floats, truth: AnyArray, shares: Floats) -> dict[str, float]:
-        right = total.argmax(axis=1) == truth
+        right = self.says(total).argmax(axis=1) == truth
         loss = float(self.losses(total, truth) @ shares)
         return {"log loss": loss, "accuracy": float(right @ shares)}
 

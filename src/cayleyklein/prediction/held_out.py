@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import samples
 from cayleyklein.learning.choice import Selection, Trial
 from cayleyklein.parts.base import Part
@@ -97,6 +98,13 @@ def judged(
     scores: dict[str, Floats] = {}
     settings: dict[str, Any] = {}
     for name, tried in trials.items():
+        for found in tried.values():
+            if not np.isfinite(found).all():
+                raise InvalidInputError(
+                    f"The part {name!r} made scores that are not finite for "
+                    f"{np.count_nonzero(~np.isfinite(found).all(axis=1))} of {len(found)} held-out "
+                    f"rows; a part must return finite scores."
+                )
         losses = {each: answer.losses(found, truth) @ shares for each, found in tried.items()}
         best = int(np.argmin(list(losses.values())))
         settings[name] = list(losses)[best]

@@ -255,7 +255,7 @@ class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
             n_targets = self._sum.answer.targets(self._given.target[:1]).shape[1]
             self._left_out = refits.refit_answers(answers, self._given, n_targets)
         answer = self._sum.answer
-        usual = np.log(answer.prior) if isinstance(answer, Classes) else 0.0
+        usual = answer.usual() if isinstance(answer, Classes) else 0.0
         totals = np.where(np.isnan(self._left_out), usual, self._left_out)
         unused = np.flatnonzero(self._given.weights == 0)
         if len(unused) and not self._sum.takes_tables:
