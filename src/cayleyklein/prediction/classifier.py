@@ -26,7 +26,7 @@ from cayleyklein.prediction import conformal, strangers
 from cayleyklein.prediction.answers import Classes
 from cayleyklein.prediction.counterfactual import ChangesOfClass
 from cayleyklein.prediction.explain import KernelExplanation, Told, explain_sum
-from cayleyklein.prediction.kernel_predictor import KernelEstimator
+from cayleyklein.prediction.kernel_predictor import KernelPredictor
 from cayleyklein.prediction.neighbor_predictor import NeighborPredictor
 from cayleyklein.prediction.rehearsal import ClassTrials
 from cayleyklein.prediction.suspicious import Suspicion, suspicious_classes
@@ -313,7 +313,7 @@ default="auto"
         return self._answers(X, best=True)
 
 
-class CurvedKernelClassifier(LabelPredictor, KernelEstimator):
+class CurvedKernelClassifier(LabelPredictor, KernelPredictor):
     """Classify by kernel machines in a learned curved metric and in columns, and by neighbours.
 
     Parts give each class a score, and a weighted sum of the scores becomes probabilities

@@ -40,7 +40,7 @@ from cayleyklein.prediction.held_out import HeldOut
 from cayleyklein.prediction.predicting import Predicting
 
 
-class KernelEstimator(Predicting, EstimatorCard, BaseEstimator):
+class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
     """Base of the kernel classifier and the kernel regressor."""
 
     outside = "extend"  # queries outside a hyperbolic domain have the kernel 0

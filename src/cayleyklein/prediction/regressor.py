@@ -25,7 +25,7 @@ from cayleyklein.prediction import conformal, scales
 from cayleyklein.prediction.answers import Numbers
 from cayleyklein.prediction.explain import KernelExplanation, Told, explain_sum
 from cayleyklein.prediction.held_out import HeldOut
-from cayleyklein.prediction.kernel_predictor import KernelEstimator
+from cayleyklein.prediction.kernel_predictor import KernelPredictor
 from cayleyklein.prediction.neighbor_predictor import NeighborPredictor
 from cayleyklein.prediction.predicting import Predicting
 from cayleyklein.prediction.rehearsal import NumberTrials
@@ -273,7 +273,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         return self._shaped(middle - half), self._shaped(middle + half)
 
 
-class CurvedKernelRegressor(NumberPredictor, KernelEstimator):
+class CurvedKernelRegressor(NumberPredictor, KernelPredictor):
     """Predict numbers by kernel machines in a learned curved metric and in columns, and neighbours.
 
     Parts predict, and a weighted sum of the predictions is learned on held-out rows.

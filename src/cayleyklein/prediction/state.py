@@ -19,7 +19,7 @@ from cayleyklein.parts.leaves import PIVOTS, LeafTree, is_tree
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
-from cayleyklein.prediction.kernel_predictor import KernelEstimator, with_modelled_targets
+from cayleyklein.prediction.kernel_predictor import KernelPredictor, with_modelled_targets
 from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 from cayleyklein.prediction.sums import Sum, SumFit
 
@@ -28,7 +28,7 @@ LEAF_ARRAYS = ("order", "starts", "coefficients", "shared", "root")
 ERRORS = ("_errors", "_error_shares", "_judged")
 
 
-def kernel_state(model: KernelEstimator) -> dict[str, Any]:
+def kernel_state(model: KernelPredictor) -> dict[str, Any]:
     """Return what a model has learned, but for its rows, targets, weights and metric."""
     found = model.fitted_sum
     check_parts(found.parts)
@@ -52,7 +52,7 @@ def kernel_state(model: KernelEstimator) -> dict[str, Any]:
 
 
 def restore_kernel(
-    model: KernelEstimator, state: dict[str, Any], given: GivenRows, metric: Metric | None
+    model: KernelPredictor, state: dict[str, Any], given: GivenRows, metric: Metric | None
 ) -> None:
     """Give an unfitted model what another one has learned, with the same rows and metric."""
     names = set(state["weights"])
