@@ -7,6 +7,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -316,6 +317,21 @@ def test_categories_of_chance_weigh_less_than_true_numbers(kind, model):
     assert np.mean(chance) < 0.1
     others = kind(model=model).fit(table.assign(chance=rng.choice(list("abcde"), 300), z=0), y)
     assert others.feature_weights()["chance"] < 0.1
+
+
+@pytest.mark.parametrize("kind", [TableClassifier, TableRegressor])
+def test_columns_of_a_table_are_selected_by_their_importance(kind):
+    rng = np.random.default_rng(0)
+    town, x, z = rng.choice(list("ab"), 120), *rng.normal(size=(2, 120))
+    target = (town == "a") + 0.1 * x
+    y = target if kind is TableRegressor else np.where(target > 0.5, "u", "v")
+    table = pd.DataFrame({"z": z, "same": "a", "town": town, "x": x})
+    selector = SelectFromModel(kind(geometry="flat"), max_features=1, threshold=-np.inf)
+    assert selector.fit(table, y).get_feature_names_out() == ["town"]
+    shares = selector.estimator_.feature_importances_
+    assert shares.shape == (4,)
+    assert shares[1] == 0
+    assert shares.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("kind", [TableClassifier, TableRegressor])

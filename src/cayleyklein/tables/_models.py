@@ -261,6 +261,11 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         pairs = sorted(zip(self.encoder_.columns_, shares, strict=True), key=lambda pair: -pair[1])
         return {column.name: float(share) for column, share in pairs if column.kind != "unused"}
 
+    @property
+    def feature_importances_(self) -> Floats:
+        """The shares of the columns, as scikit-learn's `SelectFromModel` asks for them."""
+        return cast(Floats, self.estimator_.feature_weights())
+
 
 class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
     """Classify the rows of a table: encode the columns, learn a metric, and predict by it.
@@ -325,6 +330,8 @@ default="auto"
         from 0.
     encoder_ : TableEncoder
         Fitted encoder of the columns.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the answers, 0 for unused ones.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (d,)
@@ -457,6 +464,8 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         from 0.
     encoder_ : TableEncoder
         Fitted encoder of the columns.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the answers, 0 for unused ones.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (d,)
