@@ -2,12 +2,13 @@
 
 Usage: python benchmarks/bench_recipes.py [rows]
 
-UMAP and HDBSCAN of other packages run if they are installed.
+UMAP and PyNNDescent run if they are installed.
 """
 
 import sys
 import time
 import warnings
+from importlib.metadata import version
 
 import numpy as np
 from sklearn.cluster import DBSCAN, HDBSCAN, SpectralClustering
@@ -16,7 +17,7 @@ from sklearn.manifold import TSNE
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cayleyklein import CurvedKMeans, CurvedMetric, CurvedNeighbors
+from cayleyklein import CurvedKMeans, CurvedMetric, CurvedNeighbors, ProductMetric
 
 warnings.simplefilter("ignore")
 
@@ -76,13 +77,21 @@ def main():
     )
     timed("CurvedKMeans", lambda: CurvedKMeans(3, metric=metric, random_state=0).fit(X))
     try:
+        import pynndescent
         import umap
     except ImportError:
         print("umap-learn is not installed")
         return
+    print(f"umap-learn {version('umap-learn')}, pynndescent {version('pynndescent')}")
     between = metric.compiled()
     umap.UMAP(metric=between, n_epochs=5).fit(X[:300])  # compiles
     timed("UMAP(metric=metric.compiled())", lambda: umap.UMAP(metric=between).fit(X))
+    pynndescent.NNDescent(X[:300], metric=between)  # compiles
+    timed("NNDescent(metric=metric.compiled())", lambda: pynndescent.NNDescent(X, metric=between))
+    both = ProductMetric([metric, CurvedMetric.mahalanobis(X)])
+    between = both.compiled()
+    umap.UMAP(metric=between, n_epochs=5).fit(X[:300])
+    timed("UMAP(metric=product.compiled())", lambda: umap.UMAP(metric=between).fit(X))
     distances, indices = graph.fit(X).kneighbors(X, 15)
     timed(
         "UMAP(precomputed_knn=…)",

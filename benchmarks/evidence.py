@@ -54,6 +54,8 @@ RUNS = {
     " shape few",
     "verdicts": "benchmarks/bench_curvature.py verdicts rows maps gamfit real gain --draws 6",
     "meshes": "benchmarks/bench_meshes.py",
+    "nature": "benchmarks/bench_nature.py",
+    "recipes": "benchmarks/bench_recipes.py",
     "curved": "examples/plot_truly_curved.py",
     "weak": "benchmarks/bench_weak.py --seeds 2",
     "regression": "benchmarks/bench_regression.py --seeds 1",
@@ -75,9 +77,16 @@ RUNS = {
 }
 """Name of the output → arguments of Python; the quick ones first."""
 
-ASKED_FOR = {"paper": None, "sizes": ROOT / "tables", "messy": ROOT / "mixed"}
+ASKED_FOR = {
+    "paper": None,
+    "sizes": ROOT / "tables",
+    "messy": ROOT / "mixed",
+    "nature": None,
+    "recipes": None,
+}
 """Measurements that run only where they are named, and the folder of tables that they need: the
-paper's protocol takes hours, sizes need the UCI tables letter and magic, messy real mixed ones."""
+paper's protocol takes hours, sizes need the UCI tables letter and magic, messy real mixed ones;
+nature and recipes an environment with geomstats, networkx and umap-learn, which hold NumPy back."""
 
 ALL_CORES = ("first", "large", "dask", "explorer", "kernels")
 """Measurements with as many threads as a user would have; the others run in one, two at a time."""
@@ -118,6 +127,17 @@ QUICK = {
     ),
     "svm": Quick("benchmarks/bench_svm.py --draws 1"),
     "meshes": Quick("benchmarks/bench_meshes.py --repeats 1"),
+    "nature": Quick(
+        "benchmarks/bench_nature.py --small",
+        True,
+        {
+            "10,000 places": "100,000 places",
+            "1,000 points": "10,000 points",
+            "1,000 nodes": "10,000 nodes",
+            "2,000 rows": "20,000 rows",
+        },
+    ),
+    "recipes": Quick("benchmarks/bench_recipes.py 1000", True, {"1000 rows": "2000 rows"}),
     "curved": Quick("examples/plot_truly_curved.py"),
     "weak": Quick("benchmarks/bench_weak.py sets --seeds 1"),
     "regression": Quick("benchmarks/bench_regression.py --seeds 1 --rows 150", True),

@@ -3,6 +3,7 @@
 import itertools
 
 import mpmath
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -138,26 +139,15 @@ def test_directions_are_spread(d, count):
         assert cosine < (drawn @ drawn.T)[np.triu_indices(count, 1)].max()
 
 
-class Networkx:
-    """What this package asks of a networkx graph."""
-
-    def __init__(self, rows, directed=False):
-        self.rows, self.directed = rows, directed
-        self.nodes = list(dict.fromkeys(node for row in rows for node in row[:2]))
-
-    def edges(self, data):
-        return [(a, b, {"weight": w}) for a, b, w in self.rows]
-
-    def is_directed(self):
-        return self.directed
-
-
 def test_all_kinds_of_trees_are_one():
     rows = [("e", "c", 1.0), ("e", "d", 3.0), ("c", "a", 1.0), ("c", "b", 2.0)]
+    graph, directed = nx.Graph(), nx.DiGraph()
+    graph.add_weighted_edges_from(rows)
+    directed.add_weighted_edges_from(rows)
     kinds = [
         embed_tree(rows, root="e"),
-        embed_tree(Networkx(rows), root="e"),
-        embed_tree(Networkx(rows, directed=True)),
+        embed_tree(graph, root="e"),
+        embed_tree(directed),
         embed_tree({"c": "e", "d": "e", "a": "c", "b": "c"}, lengths=[1, 3, 1, 2]),
         embed_tree("((a:1,b:2)c:1,d:3)e;"),
         embed_tree(" ( (a:1,'b':2)c:1[a comment],d:3e0 )\n'e':7;"),
@@ -245,6 +235,43 @@ def test_graph_distances():
     assert found.distances[2, 3] == 0
     with pytest.raises(InvalidInputError, match="2 parts"):
         graph_distances([(0, 1), (2, 3)])
+
+
+def test_graphs_of_networkx():
+    karate = nx.karate_club_graph()  # weights say how often two members met
+    steps = graph_distances(karate, weight=None)
+    wanted = nx.floyd_warshall_numpy(karate, weight=None)
+    np.testing.assert_array_equal(steps.distances, wanted)
+    assert steps.names == list(karate)
+    weighted = graph_distances(karate).distances
+    np.testing.assert_allclose(weighted, nx.floyd_warshall_numpy(karate), rtol=1e-12)
+    copies = nx.MultiGraph([(0, 1, {"weight": 3.0}), (0, 1, {"weight": 2.0}), (1, 2)])
+    np.testing.assert_array_equal(graph_distances(copies).distances[0], [0, 2, 3])
+
+    tree = embed_tree(nx.random_labeled_tree(200, seed=0), scale="auto")
+    assert tree.distortion.worst == pytest.approx(1.1, rel=0.01)
+    assert embed_tree(nx.bfs_tree(nx.balanced_tree(2, 3), 5)).center == 0  # 5 is the first name
+    assert embed_tree(nx.grid_2d_graph(1, 4)).names == [(0, 0), (0, 1), (0, 2), (0, 3)]
+    lone = nx.Graph()
+    lone.add_node("a")
+    assert embed_tree(lone).radius.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
+    [
+        (nx.karate_club_graph(), "34 nodes and 78 edges, and a cycle through 1 – 0 – 2 – 1"),
+        (nx.MultiGraph([(0, 1), (0, 1)]), "a cycle through 0 – 1 – 0"),
+        (nx.DiGraph([("a", "b"), ("b", "a")]), "a cycle through 'b' – 'a' – 'b'"),
+        (nx.disjoint_union(nx.path_graph(3), nx.path_graph(2)), "2 parts, of 3, 2"),
+        (nx.Graph(), "at least one node"),
+        (nx.Graph([(0, 1, {"weight": -2.0})]), "has the length -2"),
+        (nx.Graph([(0, 1, {"weight": "far"})]), "real numbers"),
+    ],
+)
+def test_graphs_of_networkx_that_are_no_trees(graph, said):
+    with pytest.raises(InvalidInputError, match=said):
+        embed_tree(graph)
 
 
 def test_turned_directions_change_nothing():

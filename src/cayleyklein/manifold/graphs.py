@@ -42,7 +42,7 @@ class GraphDistances(NamedTuple):
 
 
 def graph_distances(
-    graph: Any, *, lengths: ArrayLike | None = None, weight: str = "weight"
+    graph: Any, *, lengths: ArrayLike | None = None, weight: str | None = "weight"
 ) -> GraphDistances:
     """Return the lengths of shortest paths between all nodes of a graph, for :class:`CurvedMDS`.
 
@@ -52,8 +52,9 @@ def graph_distances(
         As for :func:`embed_tree`, but cycles are allowed. Directions of edges do not count.
     lengths : array-like of shape (m,), optional
         Length of each edge of a list, or of the edge from each node to its parent. 1 by default.
-    weight : str, default="weight"
-        Attribute of the edges of a networkx graph that is their length; edges without have 1.
+    weight : str or None, default="weight"
+        Attribute of the edges of a networkx graph that is their length; edges without have 1. None
+        gives all edges the length 1, as for weights that say how strong an edge is.
 
     Examples
     --------
@@ -79,7 +80,9 @@ def graph_distances(
     return GraphDistances(np.where(paths < 1e-290, 0.0, paths), found.names, found.edges)
 
 
-def read_graph(given: Any, lengths: ArrayLike | None = None, weight: str = "weight") -> Graph:
+def read_graph(
+    given: Any, lengths: ArrayLike | None = None, weight: str | None = "weight"
+) -> Graph:
     """Return the graph that a user has given in any of the kinds."""
     if isinstance(given, str):
         found = _from_newick(given, lengths)
@@ -188,11 +191,15 @@ def _as_lengths(lengths: ArrayLike | None, count: int, each: str) -> Floats:
     return found
 
 
-def _from_networkx(given: Any, lengths: ArrayLike | None, weight: str) -> Graph:
-    checks.expect(lengths is None, "lengths", lengths, f"none: the graph has its {weight!r}")
+def _from_networkx(given: Any, lengths: ArrayLike | None, weight: str | None) -> Graph:
+    checks.expect(
+        lengths is None, "lengths", lengths, "none: the edges of a networkx graph have theirs"
+    )
     rows = list(given.edges(data=True))
     names, edges = _named([(a, b) for a, b, _ in rows], given.nodes)
-    found = checks.as_finite_array([data.get(weight, 1.0) for *_, data in rows], weight)
+    found = np.ones(len(rows))
+    if weight is not None:
+        found = checks.as_finite_array([data.get(weight, 1.0) for *_, data in rows], weight)
     root = None
     if given.is_directed():
         sources = np.setdiff1d(np.arange(len(names)), edges[:, 1])

