@@ -261,7 +261,7 @@ class Running:
                 start_new_session=True,  # its own processes end with it
             )
 
-    def finish(self) -> str | None:
+    def finish(self, cpu: float) -> str | None:
         """Keep the output, or return what is wrong; a failed run leaves the old output."""
         text, errors = self.part.read_text("utf-8"), self.errors.read_text("utf-8")
         self.drop()
@@ -277,7 +277,7 @@ class Running:
         new = self.what.path.with_suffix(".new")
         new.write_text(whole, "utf-8")
         new.replace(self.what.path)
-        print(f"   {self.what.name} took {took}", flush=True)
+        print(f"   {self.what.name} took {took}, {cpu:.0f} CPU s", flush=True)
         return None
 
     def stop(self) -> None:
@@ -296,6 +296,12 @@ class Running:
         self.errors.unlink(missing_ok=True)
 
 
+def children_seconds() -> float:
+    """Return the CPU seconds of ended processes that this one started; their own ones count."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 def take(waiting: list[Measurement], jobs: int) -> list[str]:
     """Take measurements, those with one thread side by side; return what went wrong."""
     waiting = sorted(waiting, key=lambda each: not each.alone)
@@ -308,11 +314,13 @@ def take(waiting: list[Measurement], jobs: int) -> list[str]:
                 running.append(Running(waiting.pop(0)))
                 continue
             time.sleep(0.1)
-            for each in [each for each in running if each.process.poll() is not None]:
-                running.remove(each)
-                if problem := each.finish():
-                    print(problem.partition("\n")[0], flush=True)
-                    failed.append(problem)
+            for each in list(running):
+                before = children_seconds()
+                if each.process.poll() is not None:
+                    running.remove(each)
+                    if problem := each.finish(children_seconds() - before):
+                        print(problem.partition("\n")[0], flush=True)
+                        failed.append(problem)
     finally:
         for each in running:
             each.stop()
