@@ -72,12 +72,6 @@ class TakesSparse:
         return tags
 
 
-MOST_SPARSE_COLUMNS, MOST_MEGABYTES, NOTED_MEGABYTES = 1000, 256, 1
-"""A sparse matrix of at most so many columns and megabytes is made dense; from one on with a note.
-
-One-hot columns are few. Counts of words are many, and distances between them mean little.
-"""
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -216,17 +210,21 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
 
 
 def dense_rows(X: Any, note: bool) -> AnyArray:
-    """Return a sparse matrix as an array if it is small, and refuse it otherwise."""
+    """Return a sparse matrix as an array if it is small, and refuse it otherwise.
+
+    One-hot columns are few. Counts of words are many, and distances between them mean little.
+    """
     n, d = X.shape if X.ndim == 2 else (1, X.shape[0])
     size = 8e-6 * n * d
-    if d > MOST_SPARSE_COLUMNS or size > MOST_MEGABYTES:
+    most_columns, most_megabytes = 1000, 256
+    if d > most_columns or size > most_megabytes:
         raise InvalidTypeError(
             f"X is sparse, and distances need dense rows, which are made here of at most "
-            f"{MOST_SPARSE_COLUMNS:,} columns and {MOST_MEGABYTES} MB; these are {d:,} columns and "
+            f"{most_columns:,} columns and {most_megabytes} MB; these are {d:,} columns and "
             f"{size:,.1f} MB. Reduce the columns first, as sklearn.decomposition.TruncatedSVD(50) "
             f"does, or pass X.toarray()."
         )
-    if note and size > NOTED_MEGABYTES:
+    if note and size > 1:
         checks.warn_caller(
             f"X is sparse and was made dense: {n:,} rows of {d:,} columns, {size:,.1f} MB."
         )

@@ -9,7 +9,7 @@ from cayleyklein import CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, NotRepresentableError
 from cayleyklein.plotting import ChartDisplay, VoronoiDisplay
-from cayleyklein.plotting.shapes import COLORS, REGION_TINT, tint
+from cayleyklein.plotting.shapes import COLORS, tint
 
 SHAPE = [[1.0, 0.3], [0.3, 0.8]]
 CURVATURES = [-1.0, -1e-6, 0.0, 1e-6, 1.0]
@@ -61,7 +61,7 @@ def test_cells_take_the_colours_of_their_labels():
     labels = np.where(points[:, 0] > 0, "right", "left")
     display = VoronoiDisplay.from_points(points, metric_of(-1.0), labels=labels).plot()
     tints = {
-        name: tint(color, REGION_TINT)
+        name: tint(color, 0.22)
         for name, color in zip(["left", "right"], COLORS["light"], strict=False)
     }
     expected = [tints[labels[generator]] for generator in display.diagram.cell_generators[:, 0]]

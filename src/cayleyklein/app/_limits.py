@@ -18,12 +18,15 @@ class PageLimits:
     note_letters: int = 120
     worksheet_letters: int = 20_000
     condition_letters: int = 300
+    trail_spots: int = 2000  # where a point has been
+    trail_paths: int = 60  # where a line or curve has been
 
     # Of a table that is uploaded.
     table_bytes: int = 5_000_000
     table_rows: int = 20_000
     table_columns: int = 100
     predicted_rows: int = 1000  # at once
+    field_letters: int = 200  # of a cell in the form of one row
 
     # Of work: what is beyond waits for its turn, or is given up.
     fits: int = 2  # that run at once

@@ -11,9 +11,6 @@ from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._state import in_figures, plural
 from cayleyklein.exceptions import InvalidInputError
 
-FIELD_LETTERS = 200  # of a cell in the form
-MOST_CHOICES = 30  # categories that a field offers
-
 
 def shown_cells(frame: Any, letters: int = _tables.SHOWN) -> list[list[str]]:
     """Return the cells of a frame as text, cut after some letters; missing ones are empty."""
@@ -61,14 +58,14 @@ def fields_of(table: _tables.PreparedTable) -> list[dict[str, Any]]:
         known: list[str] = []
         if name in categories:
             cells = table.problem.X[name].dropna().astype(str)
-            known = sorted(set(cells))[:MOST_CHOICES]
+            known = sorted(set(cells))[:30]  # that the field offers
         fields.append({"name": str(name), "choices": known})
     return fields
 
 
 def named_cells(row: Any) -> dict[str, str]:
     """Return the cells of a frame of one row by column."""
-    (cells,) = shown_cells(row, FIELD_LETTERS)
+    (cells,) = shown_cells(row, LIMITS.field_letters)
     return dict(zip(map(str, row.columns), cells, strict=True))
 
 
@@ -81,7 +78,7 @@ def row_as_text(cells: Mapping[str, Any], table: _tables.PreparedTable) -> bytes
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(names)
-    writer.writerow([str(cells.get(name, ""))[:FIELD_LETTERS] for name in names])
+    writer.writerow([str(cells.get(name, ""))[: LIMITS.field_letters] for name in names])
     return text.getvalue().encode()
 
 

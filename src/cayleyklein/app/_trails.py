@@ -7,20 +7,15 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.app._figures import Construction, Figure
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._tools import POINT_KINDS
 from cayleyklein.plotting.shapes import chain
 from cayleyklein.plotting.views import Canvas
 
-MOST_SPOTS = 2000  # of a point; the oldest are forgotten
-MOST_PATHS = 60  # of a line or curve
-UNTRACED = ("number", "note", "locus")
-DOT = 2.0  # radius of a place of a point, in pixels
-STEP = 1e-3  # of the plane; nearer places are the same
-
 
 def can_leave(kind: str) -> bool:
     """Say whether figures of a kind can leave a trace."""
-    return kind not in UNTRACED
+    return kind not in ("number", "note", "locus")
 
 
 class Trails:
@@ -53,10 +48,11 @@ class Trails:
             is_point = figure.kind in POINT_KINDS
             now = np.asarray(place)[None] if is_point else made.path(figure, view)
             been = self._been.setdefault(figure.name, [])
-            if been and been[-1].shape == now.shape and np.nanmax(abs(been[-1] - now)) < STEP:
-                continue
+            if been and been[-1].shape == now.shape and np.nanmax(abs(been[-1] - now)) < 1e-3:
+                continue  # so near, it is the same place
             been.append(now)
-            del been[: -(MOST_SPOTS if is_point else MOST_PATHS)]
+            most = LIMITS.trail_spots if is_point else LIMITS.trail_paths
+            del been[:-most]  # the oldest are forgotten
 
     def draw(self, made: Construction, canvas: Canvas) -> None:
         """Draw what is inside the geometry, the places of points as dots and curves faint."""
@@ -74,6 +70,6 @@ class Trails:
         if not inside.any():
             return
         if is_point:
-            canvas.marks(x[inside], figure.color, DOT)
+            canvas.marks(x[inside], figure.color, 2.0)
         else:
             canvas.line(np.where(inside[:, None], x, np.nan), figure.color, 1.0, alpha=0.4)

@@ -80,7 +80,6 @@ GEOMETRY_COLORS |= {"mixed": LIGHT["learned"], "product": LIGHT["gold"]}
 STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
 PADDING = 0.04  # margin of a picture on each side, relative to its size
 BLUE = LIGHT["class1"]
-REGION_TINT = 0.22  # how much of a class's colour its regions show
 DOMAIN_WIDTH = 2.2  # of the conic, in points
 EDGE_WIDTH = 0.8  # of the edges of cells, in points
 NAMES = ("$x_1$", "$x_2$")
@@ -312,8 +311,9 @@ def draw_points(
         draw_shape(ax, mine, **look)
 
 
-def class_tints(n: int) -> list[tuple[float, ...]]:
-    return [tint(LIGHT[class_look(i)[0]], REGION_TINT) for i in range(n)]
+def class_tints(n: int, strength: float = 0.22) -> list[tuple[float, ...]]:
+    """Return the colours of the regions of n classes, which show so much of the classes' own."""
+    return [tint(LIGHT[class_look(i)[0]], strength) for i in range(n)]
 
 
 def tint(color: str, strength: float) -> tuple[float, ...]:
