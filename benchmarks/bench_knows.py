@@ -1,7 +1,7 @@
 """What a model knows of its rows: wrong labels, rows unlike any seen, intervals and sets.
 
-    python benchmarks/bench_knows.py [labels] [strangers] [coverage] [--tables FOLDER]
-        [--rows 600] [--splits 1]
+    python benchmarks/bench_knows.py [labels] [strangers] [coverage] [real] [changes]
+        [--tables FOLDER] [--mixed FOLDER] [--rows 600] [--splits 1]
 
 Ten tables: wine, sonar, iris, breast cancer and digits, and with ``--tables`` the first five CSV of
 a folder (a header, the class in the last column), at most so many random rows of each. One thread.
@@ -20,19 +20,28 @@ the log loss with and without.
 
 ``coverage``: how many numbers are inside the intervals of neighbours, with and without weights, on
 ten tables of numbers; how many classes are in the sets of the kernel classifier, and their size.
+
+``real``: every CSV of ``--tables``, and with ``--mixed`` tables with categories, dates, text and
+gaps (NAME.parquet each, and a targets.json that says ``{"NAME": {"kind": "classes" or "numbers",
+"target": COLUMN}}``), by `TableClassifier` and `TableRegressor` at their defaults: how many classes
+are in sets and numbers in intervals, the share of ordinary rows above 0.95 of strangeness, how many
+rows have other probabilities than without, and the log loss with and without.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")
 
 import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
 from sklearn import datasets as sklearn_datasets  # noqa: E402
 from sklearn.ensemble import IsolationForest  # noqa: E402
 from sklearn.metrics import roc_auc_score  # noqa: E402
@@ -45,6 +54,7 @@ from cayleyklein import (  # noqa: E402
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
 )
+from cayleyklein.tables import TableClassifier, TableRegressor  # noqa: E402
 
 NAMES = ("wine", "sonar", "iris", "breast_cancer", "digits")
 CLEANLAB = """
@@ -151,12 +161,10 @@ def measure_strangers(sets: dict, most: int, splits: range) -> None:
             y_fit, y_rest = y_some[:half], y_some[half:]
             model = CurvedKNeighborsClassifier(random_state=0, geometry="flat").fit(X_fit, y_fit)
             above.append((model.strangeness(X_rest) > 0.95).mean())
-            trust = model._known_rows.trust(X_rest)
-            changed.append((trust < 1).mean())
             truth = np.searchsorted(model.classes_, y_rest)
-            drawn = log_loss(model.predict_proba(X_rest), truth)
-            model._known_rows = None
-            losses.append((drawn, log_loss(model.predict_proba(X_rest), truth)))
+            with_it, without = with_and_without(model, model, X_rest)
+            changed.append((with_it != without).any(axis=1).mean())
+            losses.append((log_loss(with_it, truth), log_loss(without, truth)))
             rng = np.random.default_rng(seed)
             cases = {
                 kind: (X_fit, y_fit, X_rest, rows)
@@ -199,6 +207,16 @@ def measure_strangers(sets: dict, most: int, splits: range) -> None:
     print(f"ordinary rows whose probabilities are drawn to the shares: {np.mean(changed):.5f}")
     with_it, without = np.mean(losses, axis=0)
     print(f"log loss of ordinary rows: {with_it:.4f}, without it {without:.4f}")
+
+
+def with_and_without(model, estimator, rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities of rows, and what they are if none is strange."""
+    with_it = model.predict_proba(rows)
+    known = estimator._known_rows
+    estimator._known_rows = replace(known, left_out=np.full_like(known.left_out, np.inf))
+    without = model.predict_proba(rows)
+    estimator._known_rows = known
+    return with_it, without
 
 
 def number_tables() -> dict:
@@ -264,11 +282,71 @@ def measure_coverage(sets: dict, most: int, splits: range) -> None:
     print("| mean |", " | ".join(f"{value:.3f}" for value in np.mean(every, axis=0)), "|")
 
 
+def real_tables(numeric: Path | None, mixed: Path | None) -> dict:
+    """Return tables with their targets, and whether these are classes."""
+    found = {}
+    for name, (X, y) in tables(numeric).items() if numeric else ():
+        found[name] = pd.DataFrame(X).add_prefix("x"), y, True
+    if mixed:
+        targets = json.loads((mixed / "targets.json").read_text())
+        for name, about in targets.items():
+            table = pd.read_parquet(mixed / f"{name}.parquet")
+            table = table[table[about["target"]].notna()]
+            y = table.pop(about["target"]).to_numpy()
+            classes = about["kind"] == "classes"
+            found[name] = table, y.astype(str) if classes else y.astype(float), classes
+    return found
+
+
+def measure_real(every: dict, most: int, splits: range) -> None:
+    """Print what sets and intervals hold, and how strange ordinary rows are."""
+    levels = (0.8, 0.9, 0.95)
+    print(
+        "\nReal tables: targets inside sets or intervals; ordinary rows above 0.95 of strangeness"
+    )
+    print("and with other probabilities than without; log loss with and without")
+    print("| table | 80 % | 90 % | 95 % | size at 90 % | above | changed | with | without |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    found: dict[bool, list] = {True: [], False: []}
+    for name, (table, y, classes) in every.items():
+        lines = []
+        for seed in splits:
+            order = np.random.default_rng(seed).permutation(len(table))
+            fit = order[: min(most, len(order) // 2)]
+            rest = order[len(fit) :][:2000]
+            model = (TableClassifier if classes else TableRegressor)(random_state=seed)
+            model.fit(table.iloc[fit], y[fit])
+            rows, truth = table.iloc[rest], y[rest]
+            above = (model.strangeness(rows) > 0.95).mean()
+            if classes:
+                kept = np.isin(truth, model.classes_)
+                rows, truth = rows[kept], np.searchsorted(model.classes_, truth[kept])
+                sets = [model.predict_set(rows, level) for level in levels]
+                inside = [each[np.arange(len(truth)), truth].mean() for each in sets]
+                shares = with_and_without(model, model.estimator_, rows)
+                changed = (shares[0] != shares[1]).any(axis=1).mean()
+                losses = [log_loss(each, truth) for each in shares]
+                size = sets[1].sum(axis=1).mean()
+            else:
+                ends = [model.predict_interval(rows, level) for level in levels]
+                inside = [((a <= truth) & (truth <= b)).mean() for a, b in ends]
+                size = np.mean(ends[1][1] - ends[1][0]) / truth.std()
+                changed, losses = np.nan, [np.nan, np.nan]
+            lines.append([*inside, size, above, changed, *losses])
+        found[classes].append(np.mean(lines, axis=0))
+        print(f"| {name} |", " | ".join(f"{x:.3f}" for x in found[classes][-1]), "|", flush=True)
+    for classes, lines in found.items():
+        what = "mean of classes" if classes else "mean of numbers (size in standard deviations)"
+        if lines:
+            print(f"| {what} |", " | ".join(f"{x:.3f}" for x in np.mean(lines, axis=0)), "|")
+
+
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["labels", "strangers", "coverage"])
+    parser.add_argument("what", nargs="*", default=["labels", "strangers", "coverage", "real"])
     parser.add_argument("--tables", type=Path)
+    parser.add_argument("--mixed", type=Path)
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--splits", type=int, default=1)
     given = parser.parse_args()
@@ -280,6 +358,8 @@ def main() -> None:
         measure_strangers(sets, given.rows, splits)
     if "coverage" in given.what:
         measure_coverage(sets, given.rows, splits)
+    if "real" in given.what:
+        measure_real(real_tables(given.tables, given.mixed), given.rows, splits)
     if "labels" in given.what:
         measure_labels(sets, given.rows, splits)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cayleyklein.cli import _predict
 from cayleyklein.tables import TableClassifier, load_model, save_model
 
 HEADER = ["row", "prediction", "becomes", "size", "exact", "column", "before", "after"]
@@ -89,8 +90,9 @@ def test_limits_of_a_change(command, hills):
     changes = answer.json["changes"]
     assert changes
     assert {change["column"] for change in changes} == {"up"}
-    assert all(change["after"] == round(change["after"]) <= 1 for change in changes)
-    assert not any(change["exact"] for change in changes)
+    after = [float(change["after"]) for change in changes]
+    assert all(each == round(each) <= 1 for each in after)
+    assert not any(change["exact"] for change in changes)  # its votes are local
     written = command(*given, "-o", "changes.csv")
     assert written.out == "changes.csv: 6 rows\n"
     assert pd.read_csv("changes.csv")["row"].nunique() == 6
@@ -100,7 +102,7 @@ def test_limits_of_a_change(command, hills):
     assert "left out 6 rows for which no allowed change was found" in none.err
     for option, said in (
         (("--bound", "up"), "should be COLUMN=LOW:HIGH"),
-        (("--bound", "up=a:b"), "should be COLUMN=LOW:HIGH"),
+        (("--bound", "up=a:b"), "bounds of 'up' have 'a'; expected a number"),
         (("--to", "steep"), "is no class of the model: high, low"),
         (("--fixed", "down"), "fixed has 'down'"),
     ):
@@ -109,20 +111,48 @@ def test_limits_of_a_change(command, hills):
         assert said in wrong.err
 
 
-def test_other_columns_than_numbers_are_refused(command, wine_files):
-    wrong = command("counterfactual", wine_files / "wine.ckm", wine_files / "test.csv")
+def test_categories_and_gaps(command, wine_files):
+    table = pd.read_csv(wine_files / "test.csv")[:2]
+    table.loc[1, "alcohol"] = np.nan
+    table.to_csv("some.csv", index=False)
+    answer = command("counterfactual", wine_files / "wine.ckm", "some.csv", "--json")
+    assert answer.code == 0, answer.err
+    changes = answer.json["changes"]
+    assert {change["row"] for change in changes} == {1, 2}
+    assert not any(change["row"] == 2 and change["column"] == "alcohol" for change in changes)
+    wrong = command("counterfactual", wine_files / "wine.ckm", "some.csv", "--bound", "tint=pink")
+    assert "expected some of its categories" in wrong.err
+
+
+def test_equal_votes_are_asked_for(command, hills):
+    options = ("--neighbors", "3", "--weights", "uniform", "-g", "learned")
+    model = fitted(command, hills, *options)
+    assert (model.n_neighbors, model.weights) == (3, "uniform")
+    changes = command("counterfactual", "m.ckm", hills / "few.csv", "--json").json["changes"]
+    assert all(change["exact"] for change in changes)
+    wrong = command(
+        "fit",
+        hills / "train.csv",
+        "-t",
+        "kind",
+        "-o",
+        "k.ckm",
+        "--weights",
+        "uniform",
+        "--model",
+        "kernel",
+    )
     assert wrong.code == 1
-    assert "columns of numbers without gaps; not so: 'tint'" in wrong.err
+    assert "leave them out" in wrong.err
+    wrong = command("fit", hills / "train.csv", "-t", "up", "-o", "k.ckm", "--weights", "local")
+    assert wrong.code == 1
+    assert "weights" in wrong.err
 
 
-def test_a_row_with_a_gap_is_refused(command, hills):
-    model = fitted(command, hills, "--model", "neighbors", "-g", "flat")
-    row = pd.read_csv(hills / "few.csv")[:1]
-    row["up"] = np.nan
-    row.to_csv("gap.csv", index=False)
-    said = command("counterfactual", "m.ckm", "gap.csv").err
-    assert "left out 1 row with missing cells" in said
-    with pytest.raises(ValueError, match="without missing cells"):
-        model.counterfactual(row)
+def test_ends_of_ranges(command, hills):
+    fitted(command, hills, "--model", "neighbors", "-g", "flat")
+    model = load_model("m.ckm")
     with pytest.raises(ValueError, match="2 rows; expected one"):
         model.counterfactual(pd.read_csv(hills / "few.csv")[:2])
+    read = _predict.ranges_of(["time=10:30:11:45", "up=:1"], model.encoder_.used_columns)
+    assert read == {"time": ("10:30", "11:45"), "up": (None, "1")}

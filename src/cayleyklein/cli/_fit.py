@@ -42,6 +42,13 @@ def fit(
             help="Neighbours that vote (--model neighbors); chosen by default.",
         ),
     ] = None,
+    weights: Annotated[
+        Literal["auto", "local", "linear", "uniform", "distance"],
+        Option(
+            help="How much a vote counts by its distance (--model neighbors); uniform: all the "
+            "same. Numbers have no local weights."
+        ),
+    ] = "auto",
     parts: Annotated[
         list[str] | None,
         Option(
@@ -111,6 +118,7 @@ def fit(
             neighbors or "auto",
             model=model,
             geometry=geometry,
+            weights=weights,
             parts=tuple(dict.fromkeys(parts)) if parts else "auto",
             subsample=subsample or "auto",
             kinds=dict(by_column),

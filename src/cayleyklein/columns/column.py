@@ -108,10 +108,14 @@ class Column:
         """Return cells as numbers, and which cells cannot be read and count as missing."""
         if self.kind in ("number", "date"):
             floats, odd = self.cells.read(values)
-            angles = [floats * (2 * np.pi / period) for period in self.circles]
-            rounds = [turn(angle) for angle in angles for turn in (np.cos, np.sin)]
-            return np.column_stack([floats, *rounds]), odd
+            return self.with_circles(floats), odd
         return self._encoded_words(values), np.zeros(len(values), dtype=bool)
+
+    def with_circles(self, floats: Floats) -> Floats:
+        """Return numbers, or days of dates, with their points on the circles."""
+        angles = [floats * (2 * np.pi / period) for period in self.circles]
+        rounds = [turn(angle) for angle in angles for turn in (np.cos, np.sin)]
+        return np.column_stack([floats, *rounds])
 
     def _encoded_words(self, values: Any) -> Floats:
         words = self.words(values)

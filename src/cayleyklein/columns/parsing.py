@@ -130,6 +130,19 @@ class CellFormat:
             return found.value
         return found.value * unit_ratio(found.unit, self.unit)
 
+    def written(self, value: float) -> str:
+        """Write a number, or days since 1970, as the cells are written."""
+        if self.kind != "date":
+            text = repr(value * 100 if self.unit == "%" else value).removesuffix(".0")
+            return f"{text.replace('.', self.decimal)} {self.unit}".strip()
+        date = self.date.split("|")[0]
+        if date in NUMBERED:
+            size, start = NUMBERED[date]
+            return repr((value - start) / size).removesuffix(".0")
+        moment = timestamps(np.array([value]))[0]
+        iso = date == "ISO8601"
+        return str(moment.isoformat() if iso else moment.strftime(date.replace("%z", "+0000")))
+
     def expected(self, cell: str) -> str:
         """Say what a cell that cannot be read should be."""
         if self.kind == "date":

@@ -1,32 +1,35 @@
 """The smallest change of a row that changes its class.
 
-In every curvature the bisector of two rows is a hyperplane (section 3 of the paper), so the rows
-that are nearer to a row i than to others form a polyhedron. With one neighbour and one metric, the
-rows of a class are the union of such cells over its rows: the nearest point of each cell is a
-quadratic program with linear constraints, and the nearest of these points is exact. Elsewhere a
-descent looks for it, from rows of the class.
+Where k neighbours in one metric have equal votes, or one votes, it is exact: see `vote_cells`.
+Categories are tried one after the other, with the numbers that suit each best. Elsewhere a descent
+looks for it, from rows of the class.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations, product
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.optimize import nnls
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein.columns import entrance
-from cayleyklein.columns.encoder import TableEncoder
+from cayleyklein.columns.changes import RowCells, different
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, StrangeRowsWarning
-from cayleyklein.geometry.bisectors import bisector
+from cayleyklein.geometry.bisectors import proximity_planes
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.neighbors.search import SearchIndex
+from cayleyklein.parts.votes import FittedVotes, LabelVotes
 from cayleyklein.prediction.predicting import Predicting
+from cayleyklein.prediction.vote_cells import MOST_PROGRAMS, CellSearch, RowChanges, Voters
 
 DESCENTS = 8  # rows of the class from which a descent begins
+DESCENT_ROUNDS = 30  # of a descent
+FIRST_ROUNDS = 5  # of the one that an exact search begins with
+STEPS = 40  # at random, in each round
+MOST_COMBINATIONS = 2000  # of categories that an exact search tries
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,13 @@ class Counterfactual:
 
     Attributes
     ----------
-    row : ndarray of shape (d,)
-        The changed row.
-    change : ndarray of shape (d,)
-        What was added to each column.
+    row : ndarray of shape (d,), or table of one row
+        The changed row, as `x` was given.
+    changes : dict of str to (object, object)
+        The cells that changed, by their column: what they were and what they are now.
     size : float
-        Length of the change in standard deviations of the columns.
+        Length of the change: numbers and dates in standard deviations of their columns, a category
+        that changed counts 1, an ordered one by its position.
     prediction : object
         The class of the changed row, as predicted.
     is_exact : bool
@@ -53,12 +57,12 @@ class Counterfactual:
     >>> X, y = load_iris(return_X_y=True)
     >>> model = CurvedKernelClassifier("columns", random_state=0).fit(X, y)
     >>> found = model.counterfactual(X[60], to=2, fixed=[0, 1])
-    >>> int(found.prediction), found.change[:2], found.is_exact
-    (2, array([0., 0.]), False)
+    >>> int(found.prediction), sorted(found.changes), found.is_exact
+    (2, ['x2', 'x3'], False)
     """
 
-    row: Floats
-    change: Floats
+    row: Any
+    changes: dict[str, tuple[Any, Any]]
     size: float
     prediction: object
     is_exact: bool
@@ -71,32 +75,39 @@ class ChangesOfClass(Predicting):
 
     def counterfactual(
         self,
-        x: ArrayLike,
+        x: Any,
         to: Any = None,
         *,
         fixed: Sequence[Any] = (),
-        bounds: Mapping[Any, tuple[float, float]] | None = None,
+        bounds: Mapping[Any, Any] | None = None,
         integers: Sequence[Any] = (),
     ) -> Counterfactual:
         """Return the smallest change of a row that changes its class, in standard deviations.
 
-        With one neighbour, a single CurvedMetric and votes that are not "local" it is exact: the
-        rows of a class are the cells of its rows, which hyperplanes bound in every curvature, and
-        the nearest point of each is a quadratic program. Otherwise, and with `integers`, it is the
-        best of several descents, and ``is_exact`` is False.
+        With neighbours in a single CurvedMetric, whose votes are equal ("uniform") or of which one
+        votes (not "local"), it is exact: the rows with the same k nearest places are a cell that
+        hyperplanes bound in every curvature, and its nearest point is a quadratic program.
+        Otherwise it is the best of several descents, and ``is_exact`` is False: also if there are
+        too many cells, if the row is unlike any fitted one, or if the columns that may change are
+        on circles or fill gaps.
+
+        A category that changes counts as one standard deviation. Text, and missing cells, stay as
+        they are.
 
         Parameters
         ----------
         x : array-like of shape (d,), or table of one row
-            Row of numbers.
+            Row to change.
         to : object, optional
             The class to reach; any other one by default.
         fixed : sequence of int or str, default=()
             Columns that may not change.
-        bounds : mapping of column to (low, high), optional
-            Ranges of columns.
+        bounds : mapping of column to (low, high) or to categories, optional
+            Ranges of columns, of which None is an open end; the ends may be written as cells are,
+            such as "2024-01-31". Of a column of categories, those that it may
+            change to.
         integers : sequence of int or str, default=()
-            Columns that must be whole numbers.
+            Columns of numbers that must be whole.
 
         Examples
         --------
@@ -108,271 +119,307 @@ class ChangesOfClass(Predicting):
         >>> found.row.round(3), str(found.prediction), found.is_exact
         (array([1., 0.]), 'b', True)
         """
+        if not isinstance(self._given.X, np.ndarray):
+            raise InvalidInputError("counterfactual needs fitted rows in memory.")
         model = cast(Any, self)
-        if isinstance(self.encoder_, TableEncoder):
-            numbers, row = self._of_numbers(x)
-            names = np.array([column.name for column in self.encoder_.used_columns])
-            limited = {
-                column_numbers([column], names, "bounds")[0]: ends
-                for column, ends in (bounds or {}).items()
-            }
-            return numbers.counterfactual(
-                row,
-                to,
-                fixed=column_numbers(fixed, names, "fixed"),
-                bounds=limited,
-                integers=column_numbers(integers, names, "integers"),
-            )
-        if self.encoder_ is not None or not isinstance(self._given.X, np.ndarray):
-            raise InvalidInputError("counterfactual needs fitted numbers in memory, without gaps.")
-        row = self._numbers_of(np.reshape(np.asarray(x, dtype=float), (1, -1)))[0]
-        names, _ = entrance.by_column(self, row)
-        kept = self._given.weights > 0
-        rows = self._given.X[kept]
-        labels = self._given.target[kept]
-        free = np.ones(len(row), dtype=bool)
-        free[column_numbers(fixed, names, "fixed")] = False
-        whole = column_numbers(integers, names, "integers")
-        limits = np.tile(np.array([[-np.inf], [np.inf]]), len(row))
-        for column, ends in (bounds or {}).items():
-            limits[:, column_numbers([column], names, "bounds")[0]] = ends
-        deviation = rows.std(axis=0)
-        unit = np.where(deviation > 0, deviation, 1.0)
+        of_rows = self._of_encoded_rows()
+        cells = RowCells.of(self, x)
+        rows = self._given.places[self._given.weights > 0]
+        labels = self._given.target[self._given.weights > 0]
+        allowed = Allowed.of(cells, rows, fixed, bounds or {}, integers)
 
-        def codes(changed: Floats) -> Ints:
+        def codes(values: Floats) -> Ints:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", StrangeRowsWarning)
-                return np.asarray(np.searchsorted(self.classes_, model.predict(changed)))
+                predicted = of_rows.predict(cells.encode(values))
+            return np.asarray(np.searchsorted(self.classes_, predicted))
 
-        own = codes(row[None])[0]
-        wanted = np.arange(len(self.classes_)) != own
-        if to is not None:
-            wanted = self.classes_ == to
-            if not wanted.any() or wanted[own]:
-                raise InvalidInputError(f"to={to!r} is no other class of {self.classes_.tolist()}.")
-
-        def project(changed: Floats) -> Floats:
-            found = np.clip(changed, limits[0], limits[1])
-            found[:, whole] = np.rint(found[:, whole])
-            return np.where(free, found, row)
-
+        wanted = self._classes_to_reach(to, codes(cells.values[None])[0])
         is_wanted = partial(reaches, codes, wanted)
-        mine = wanted[labels]
-        starts = rows[mine][nearest_starts(row, rows[mine], unit)]
-        exact = (
-            not whole
-            and isinstance(model.metric_, CurvedMetric)
-            and isinstance(getattr(model, "n_neighbors_", None), int)
-            and model.n_neighbors_ == 1
-            and getattr(model, "weights", "local") in ("uniform", "linear", "distance")
-        )
-        change: Floats | None = None
-        if exact:
-            change = exact_change(row, rows[mine], rows[~mine], model.metric_, unit, free, limits)
-            for beyond in (1e-9, 1e-6, 1e-4):
-                if change is None:
-                    break
-                changed = project((row + (1 + beyond) * change)[None])
-                if is_wanted(changed)[0]:
-                    return self._told_change(row, changed[0], unit, True)
+        mine = cells.decode(rows[wanted[labels]])
+        starts = mine[np.argsort(allowed.sizes(mine), kind="stable")[:DESCENTS]]
         rng = np.random.default_rng(0)
-        change = descended_change(row, starts, is_wanted, unit, free, project, rng)
-        if change is None:
+        votes = self._equal_votes()
+        found: Floats | None = None
+        is_exact = False
+        if votes is not None and not cells.has_gaps and not (cells.is_bent & allowed.free).any():
+            near = by_descent(allowed, starts[:1], is_wanted, rng, FIRST_ROUNDS)
+            found, is_exact = exact_change(allowed, votes, wanted, near, is_wanted)
+        if is_exact and found is not None:
+            trust = self._known_rows.trust(cells.encode(np.vstack([cells.values, found])))
+            is_exact = bool((trust == 1).all())
+        if not is_exact:
+            near = by_descent(allowed, starts, is_wanted, rng, DESCENT_ROUNDS)
+            found = allowed.smaller(near, found)
+        if found is None:
             raise NotRepresentableError("No allowed change was found that reaches the class.")
-        return self._told_change(row, row + change, unit, False)
-
-    def _of_numbers(self, x: Any) -> tuple[Self, Floats]:
-        """Return this estimator for encoded rows, and a row encoded, if that changes no number."""
-        encoder = cast(TableEncoder, self.encoder_)
-        coded = [column.name for column in encoder.used_columns if not column.is_plain]
-        if coded:
-            listed = ", ".join(map(repr, coded[:10]))
-            raise InvalidInputError(
-                f"counterfactual needs columns of numbers without gaps; not so: {listed}. Fit "
-                f"again without these columns, or with their cells as plain numbers."
-            )
-        table = x
-        if np.ndim(x) == 1:
-            table = x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
-        if len(table) != 1:
-            raise InvalidInputError(f"x has {len(table)} rows; expected one.")
-        table = entrance.query_table(self, table)
-        if encoder.is_missing(table).any():
-            raise InvalidInputError("counterfactual needs a row without missing cells.")
-        row = entrance.query_rows(self, table)[0]
-        numbers = copy(self)
-        numbers.encoder_ = None
-        numbers.n_features_in_ = len(row)
-        numbers.__dict__.pop("feature_names_in_", None)
-        return numbers, row
-
-    def _told_change(
-        self, row: Floats, changed: Floats, unit: Floats, is_exact: bool
-    ) -> Counterfactual:
+        row = cells.written(found)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StrangeRowsWarning)
-            prediction = cast(Any, self).predict(changed[None])[0]
-        change = changed - row
-        size = float(np.linalg.norm(change / unit))
-        return Counterfactual(changed, change, size, prediction, is_exact)
+            table = row if hasattr(row, "columns") else row[None]
+            prediction = model.predict(table)[0]
+        size = float(allowed.sizes(found[None])[0])
+        return Counterfactual(row, cells.changes(found), size, prediction, is_exact)
 
+    def _classes_to_reach(self, to: Any, own: int) -> Bools:
+        """Return the classes that are wanted (C,), for a row of the class with the number `own`."""
+        numbers: Ints = np.arange(len(self.classes_))
+        if to is None:
+            return np.asarray(numbers != own)
+        wanted: Bools = np.isin(self.classes_, [to])
+        if not np.any(wanted) or wanted[own]:
+            raise InvalidInputError(f"to={to!r} is no other class of {self.classes_.tolist()}.")
+        return wanted
 
-def least_distance(A: Floats, b: Floats) -> Floats | None:
-    """Return the shortest z (d,) with A z ≥ b; None if there is none.
+    def _of_encoded_rows(self) -> Any:
+        """Return this estimator for rows that are numbers already."""
+        found = copy(self)
+        found.encoder_ = None
+        found.n_features_in_ = self._given.places.shape[1]
+        found.__dict__.pop("feature_names_in_", None)
+        return found
 
-    The dual is a problem of least squares without negative numbers (Lawson and Hanson 1974,
-    chapter 23).
-    """
-    if not len(A) or (b <= 0).all():
-        return np.zeros(A.shape[1])
-    unit = np.linalg.norm(A, axis=1)
-    unit = np.where(unit > 0, unit, 1.0)
-    A, b = A / unit[:, None], b / unit
-    scale = float(np.abs(b).max())
-    system = np.vstack([A.T, b[None] / scale])
-    target = np.zeros(len(system))
-    target[-1] = 1.0
-    weights, residual = nnls(system, target, maxiter=50 * len(A))
-    if residual < 1e-9:
-        return None
-    rest = target - system @ weights
-    z = -rest[:-1] / rest[-1] * scale
-    return z if (A @ z >= b - 1e-7 * max(1.0, scale)).all() else None
-
-
-def nearest_in_cell(A: Floats, b: Floats, most: float) -> Floats | None:
-    """Return the shortest z with A z ≥ b, if it is shorter than `most`; few rows of A may count."""
-    chosen: list[int] = []
-    z = np.zeros(A.shape[1])
-    for _ in range(len(A) + 1):
-        short = b - A @ z
-        worst = int(np.argmax(short))
-        if short[worst] <= 1e-9 * max(1.0, float(np.abs(b).max())) or worst in chosen:
-            return z
-        chosen.append(worst)
-        found = least_distance(A[chosen], b[chosen])
-        # with more constraints it only becomes longer
-        if found is None or np.linalg.norm(found) >= most:
+    def _equal_votes(self) -> FittedVotes | None:
+        """Return the votes of this estimator, if places among the k nearest have equal ones."""
+        votes = getattr(self, "_votes", None)
+        if not isinstance(votes, FittedVotes) or not isinstance(votes.metric, CurvedMetric):
             return None
-        z = found
-    return z
+        kind = cast(Any, self).weights
+        k = cast(Any, self).n_neighbors_
+        one = k == 1 and kind in ("linear", "distance")
+        equal = isinstance(kind, str) and (one or kind == "uniform")
+        return replace(votes, n_neighbors=k) if equal else None
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The changes of a row that are allowed, and how large they are.
+
+    `unit`, `free` and `whole` (p,) are of the columns, `limits` (2, p) their ranges, and `choices`
+    the categories that columns of categories may have, the row's own first.
+    """
+
+    cells: RowCells
+    unit: Floats
+    free: Bools
+    limits: Floats
+    whole: Bools
+    choices: dict[int, Ints]
+
+    @classmethod
+    def of(
+        cls,
+        cells: RowCells,
+        rows: Floats,
+        fixed: Sequence[Any],
+        bounds: Mapping[Any, Any],
+        integers: Sequence[Any],
+    ) -> Self:
+        """Read what is asked for; `rows` (n, d) are the fitted ones."""
+        kept = cells.numbers_of(fixed, "fixed")
+        free = ~cells.stays
+        free[kept] = False
+        whole = cells.whole(rows)
+        whole[cells.numbers_of(integers, "integers")] = True
+        return cls(
+            cells,
+            cells.units(rows),
+            free,
+            cells.limits(bounds),
+            whole & ~cells.is_category,
+            cells.choices(bounds, kept),
+        )
+
+    def sizes(self, values: Floats) -> Floats:
+        """Return the sizes of the changes to other cells (m, p)."""
+        change = np.where(self.cells.stays, 0.0, values - self.cells.values) / self.unit
+        is_category = self.cells.is_category
+        change[:, is_category] = change[:, is_category] != 0
+        return np.asarray(np.linalg.norm(change, axis=1))
+
+    def smaller(self, values: Floats | None, others: Floats | None) -> Floats | None:
+        """Return those of two changed cells (p,) that changed less."""
+        if values is None or others is None:
+            return others if values is None else values
+        sizes = self.sizes(np.vstack([values, others]))
+        return values if sizes[0] < sizes[1] else others
+
+    def project(self, values: Floats) -> Floats:
+        """Return cells (m, p) that are allowed."""
+        found = np.clip(values, self.limits[0], self.limits[1])
+        found[:, self.whole] = np.rint(found[:, self.whole])
+        for at, codes in self.choices.items():
+            found[:, at] = np.where(np.isin(values[:, at], codes), values[:, at], codes[0])
+        return np.where(self.free, found, self.cells.values)
+
+    def of_encoded(self, numbers: Ints, at: Ints, width: int) -> RowChanges:
+        """Return how an encoded row may change, with some columns of numbers in these places."""
+        unit = np.ones(width)
+        unit[at] = self.unit[numbers]
+        free = np.zeros(width, dtype=bool)
+        free[at] = True
+        limits = np.tile(np.array([[-np.inf], [np.inf]]), width)
+        limits[:, at] = self.limits[:, numbers]
+        whole = np.zeros(width, dtype=bool)
+        whole[at] = self.whole[numbers]
+        return RowChanges(unit, free, limits, whole)
+
+    def between(self, values: Floats, shares: Floats) -> Floats:
+        """Return allowed cells at shares (m,) of the way to others, with their categories."""
+        x = self.cells.values
+        found = x + shares[:, None] * (values - x)
+        found[:, self.cells.is_category] = values[:, self.cells.is_category]
+        return self.project(found)
 
 
 def exact_change(
-    x: Floats,
-    own: Floats,
-    others: Floats,
-    metric: CurvedMetric,
-    unit: Floats,
-    free: Bools,
-    limits: Floats,
-) -> Floats | None:
-    """Return the smallest change (d,) of x that brings it into a cell of one of the `own` rows.
+    allowed: Allowed,
+    votes: FittedVotes,
+    wanted: Bools,
+    best: Floats | None,
+    is_wanted: Callable[[Floats], Bools],
+) -> tuple[Floats | None, bool]:
+    """Return the cells (p,) with the smallest change, and whether none is smaller.
 
-    `others` are the rows of other classes; `unit` (d,) measures changes, and only `free` columns
-    may change, between `limits` (2, d). The cell of an own row among the others is cut by the
-    bisectors to them.
+    `best` are cells that are wanted, to be improved on.
     """
-    best: Floats | None = None
-    most = np.inf
-    walls = np.vstack([np.diag(unit), -np.diag(unit)])[:, free]
-    room = np.concatenate([limits[0] - x, x - limits[1]])
-    bounded = np.isfinite(room) & np.tile(free, 2)
-    order = np.argsort(metric.distance(x, own), kind="stable")
-    for at in order:
-        planes = bisector(np.broadcast_to(own[at], others.shape), others, metric)
-        nearer = np.sign(planes.evaluate(own[at]))
-        normal = np.asarray(planes.normal) * nearer[:, None]
-        height = np.asarray(planes.evaluate(x)) * nearer
-        A = (normal * unit)[:, free]
-        A = np.vstack([A, walls[bounded]])
-        z = nearest_in_cell(A, np.concatenate([-height, room[bounded]]), most)
-        if z is not None and np.linalg.norm(z) < most:
-            most = float(np.linalg.norm(z))
-            best = np.zeros(len(x))
-            best[free] = z * unit[free]
-    return best
+    cells = allowed.cells
+    most = np.inf if best is None else float(allowed.sizes(best[None])[0])
+    voters = voters_of(votes)
+    numbers = np.flatnonzero(allowed.free & ~cells.is_category)
+    at = cells.starts[numbers]
+    n_left = MOST_PROGRAMS
+    for n_tried, values in enumerate(categories_tried(allowed)):
+        price = float(allowed.sizes(values[None])[0])
+        if price >= most:
+            break
+        if n_tried >= MOST_COMBINATIONS:
+            return best, False
+        tried = values[None]
+        if len(numbers):
+            x = cells.encode(tried)[0]
+            reach = np.sqrt(most**2 - price**2) * (1 + 1e-9)
+            of_row = allowed.of_encoded(numbers, at, len(x))
+            search = CellSearch(voters, x, of_row, wanted, reach, n_left)
+            found = search.nearest()
+            n_left = search.n_left
+            if n_left < 0:
+                return best, False
+            tried = np.tile(values, (len(found), 1))
+            tried[:, numbers] += found[:, at]
+            tried = allowed.project(tried)
+        fine = is_wanted(tried) if len(tried) else np.zeros(0, dtype=bool)
+        if not fine.any():
+            if len(numbers) and len(tried):
+                return best, False  # on a boundary, whose side cannot be told
+            continue
+        changed = tried[[fine.argmax()]]
+        size = float(allowed.sizes(changed)[0])
+        if size < most:
+            best, most = changed[0], size
+    return best, True
 
 
-def descended_change(
-    x: Floats,
+def categories_tried(allowed: Allowed) -> Iterator[Floats]:
+    """Yield the row (p,) with other categories, those with few changes first."""
+    columns = [at for at, codes in allowed.choices.items() if len(codes) > 1 and allowed.free[at]]
+    for n_changed in range(len(columns) + 1):
+        for some in combinations(columns, n_changed):
+            for codes in product(*(allowed.choices[at][1:] for at in some)):
+                values = allowed.cells.values.copy()
+                values[list(some)] = codes
+                yield values
+
+
+def voters_of(votes: FittedVotes) -> Voters:
+    """Return the places of fitted votes, and how they vote."""
+    table = cast(LabelVotes, votes.table)
+    index = cast(SearchIndex, votes.index)
+    kept = table.places.of_rows >= 0
+    shares = np.zeros((len(index), table.width))
+    np.add.at(shares, (table.places.of_rows[kept], table.labels[kept]), table.row_weights[kept])
+    planes = proximity_planes(index.X, cast(CurvedMetric, votes.metric))
+    k = min(votes.n_neighbors, len(index))
+    return Voters(np.asarray(planes.normal), np.asarray(planes.offset), shares, k, table.prior)
+
+
+def by_descent(
+    allowed: Allowed,
     starts: Floats,
     is_wanted: Callable[[Floats], Bools],
-    unit: Floats,
-    free: Bools,
-    project: Callable[[Floats], Floats],
     rng: np.random.Generator,
+    n_rounds: int,
 ) -> Floats | None:
-    """Return a small change of x after which a row is wanted, found from rows that are wanted.
+    """Return cells (p,) with a small change after which a row is wanted, found from such rows.
 
-    Each start is drawn to x on a line as far as its class allows, columns are put back one by one,
-    and steps at random along the boundary are drawn to x again. `project` brings changed rows to
-    those that are allowed.
+    All starts (s, p) go on together. Each is drawn to the row on a line as far as its class allows,
+    columns are put back one by one, and steps at random along the boundary are drawn to the row
+    again.
     """
-
-    def allowed(changes: Floats) -> Floats:
-        return project(x + changes) - x
-
-    best: Floats | None = None
-    most = np.inf
-    for start in starts:
-        change = allowed(np.where(free, start - x, 0.0)[None])[0]
-        if not is_wanted((x + change)[None])[0]:
+    found = allowed.project(starts)
+    found = found[is_wanted(found)] if len(found) else found
+    if not len(found):
+        return None
+    found = shortened(allowed, found, is_wanted)
+    for round_ in range(n_rounds):
+        reach = 0.7 ** (round_ / 3)
+        tried = [allowed.project(varied(allowed, each, reach, rng)) for each in found]
+        sizes = allowed.sizes(found) * (1 - 1e-9)
+        shorter = [
+            each[allowed.sizes(each) < size] for each, size in zip(tried, sizes, strict=True)
+        ]
+        of_start = np.repeat(np.arange(len(found)), [len(each) for each in shorter])
+        every = np.vstack(shorter)
+        if not len(every):
             continue
-        change = shortened(x, change, is_wanted, allowed)
-        for round_ in range(30):
-            size = np.linalg.norm(change / unit)
-            tried = [np.where(np.arange(len(x)) == j, 0.0, change) for j in np.flatnonzero(change)]
-            steps = rng.normal(size=(40, len(x))) * unit * free * size * 0.7 ** (round_ / 3)
-            tried.extend(0.9 * change + step / np.sqrt(len(x)) for step in steps)
-            candidates = allowed(np.array(tried).reshape(-1, len(x)))
-            lengths = np.linalg.norm(candidates / unit, axis=1)
-            shorter = np.flatnonzero(lengths < size * (1 - 1e-9))
-            if len(shorter):
-                wanted = shorter[is_wanted(x + candidates[shorter])]
-                if len(wanted):
-                    change = candidates[wanted[np.argmin(lengths[wanted])]]
-                    change = shortened(x, change, is_wanted, allowed)
-        length = float(np.linalg.norm(change / unit))
-        if length < most:
-            best, most = change, length
+        kept = is_wanted(every)
+        every, of_start = every[kept], of_start[kept]
+        order = np.lexsort((allowed.sizes(every), of_start))
+        improved, first = np.unique(of_start[order], return_index=True)
+        if len(improved):
+            found[improved] = shortened(allowed, every[order[first]], is_wanted)
+    best: Floats = found[allowed.sizes(found).argmin()]
+    for at in np.flatnonzero(different(best, allowed.cells.values)):
+        without = np.where(np.arange(len(best)) == at, allowed.cells.values, best)[None]
+        possible = not different(allowed.project(without), without).any()
+        best = without[0] if possible and is_wanted(without)[0] else best
     return best
 
 
-def shortened(
-    x: Floats,
-    change: Floats,
-    is_wanted: Callable[[Floats], Bools],
-    allowed: Callable[[Floats], Floats],
-) -> Floats:
-    """Return the shortest multiple of a change after which the row is still wanted."""
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = (low + high) / 2
-        if is_wanted(x + allowed(middle * change[None]))[0]:
-            high = middle
-        else:
-            low = middle
-    return np.asarray(allowed(high * change[None])[0])
+def varied(allowed: Allowed, found: Floats, reach: float, rng: np.random.Generator) -> Floats:
+    """Return changes (m, p) like one that was found, but for a column or for steps at random."""
+    x = allowed.cells.values
+    changed = np.flatnonzero(different(found, x))
+    back = np.tile(found, (len(changed), 1))
+    back[np.arange(len(changed)), changed] = x[changed]
+    nearer = np.where(allowed.cells.is_category, found, x + 0.9 * (found - x))
+    numbers = allowed.free & ~allowed.cells.is_category
+    size = float(allowed.sizes(found[None])[0]) * reach
+    steps = rng.normal(size=(STEPS, len(x))) * allowed.unit * numbers * size / np.sqrt(len(x))
+    others = [
+        np.where(np.arange(len(x)) == at, code, nearer)
+        for at, codes in allowed.choices.items()
+        for code in rng.choice(codes, min(len(codes), 4), replace=False)
+    ]
+    return np.vstack([back, nearer + steps, *others])
 
 
-def column_numbers(columns: Iterable[Any], names: AnyArray, what: str) -> list[int]:
-    """Return the numbers of columns that are given by number or by name."""
-    known = {str(name): at for at, name in enumerate(names)}
-    found = []
-    for column in columns:
-        at = column if isinstance(column, int | np.integer) else known.get(str(column), -1)
-        if not 0 <= at < len(names):
-            raise InvalidInputError(f"{what} has {column!r}; expected one of {list(known)}.")
-        found.append(int(at))
-    return found
+def shortened(allowed: Allowed, values: Floats, is_wanted: Callable[[Floats], Bools]) -> Floats:
+    """Return the nearest cells (s, p) on the lines from the row to cells that are wanted."""
+    s, p = values.shape
+    low, high = np.zeros(s), np.ones(s)
+    every = np.arange(s)
+    for _ in range(5):
+        shares = np.linspace(low, high, 33)[1:]
+        points = np.stack([allowed.between(values, share) for share in shares])
+        fine = is_wanted(points.reshape(-1, p)).reshape(-1, s)
+        fine[-1] = True
+        at = fine.argmax(axis=0)
+        low = np.where(at == 0, low, shares[at - 1, every])
+        high = shares[at, every]
+    return allowed.between(values, high)
 
 
-def nearest_starts(x: Floats, rows: Floats, unit: Floats) -> Ints:
-    """Return the rows to begin with, the nearest first."""
-    return np.argsort(np.linalg.norm((rows - x) / unit, axis=1), kind="stable")[:DESCENTS]
-
-
-def reaches(codes: Callable[[Floats], Ints], wanted: Bools, rows: Floats) -> Bools:
+def reaches(codes: Callable[[Floats], Ints], wanted: Bools, values: Floats) -> Bools:
     """Return which rows have a class that is wanted."""
-    return np.asarray(wanted[codes(rows)])
+    return np.asarray(wanted[codes(values)])
