@@ -20,7 +20,7 @@ FLAGS = [
 ]
 SERVE = (
     "from cayleyklein.app import explore\n"
-    "explore(port=0, browser=False, on_start=lambda address: print(address, flush=True))"
+    "explore(port={port}, browser=False, on_start=lambda address: print(address, flush=True))"
 )
 
 
@@ -42,10 +42,13 @@ def reason_to_skip():
 
 
 @contextmanager
-def served(log=None):
-    """Serve the explorer on a free port, and give its address; errors go to a file."""
+def served(log=None, port=0):
+    """Serve the explorer, on a free port for 0, and give its address; errors go to a file."""
     process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", SERVE], stdout=subprocess.PIPE, stderr=log, text=True
+        [sys.executable, "-W", "error", "-c", SERVE.format(port=port)],
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
     )
     try:
         address = process.stdout.readline().strip().rstrip("/")

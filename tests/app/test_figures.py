@@ -209,6 +209,32 @@ def test_every_tool_makes_its_figure_from_the_list(kind):
         assert (place is None) == missing
 
 
+def test_a_click_where_two_circles_cross_takes_both():
+    objects = (
+        "point,A,,ink,0,0;point,B,,ink,0,1;circle,a,A.B,ink,0,0;circle,b,B.A,ink,0,0;"
+        "meet,C,a.b,ink,0,0"
+    )
+    start = f"points=-0.2,0,0;0.2,0,0&shown=&chart=poincare&curvature=-0.5&objects={objects}"
+    session = PlaneSession(start)
+    x, y = session.view().to_screen(session.drafter.construction.places["C"]).tolist()
+    session = PlaneSession(start.removesuffix(";meet,C,a.b,ink,0,0"))
+    commands(session, {"do": "tool", "name": "meet"})
+    commands(session, {"do": "pick", "x": x, "y": y, "view": 0, "reach": 0.05})
+    made_there = session.state.objects[-2:]
+    assert [(f.kind, set(f.parents)) for f in made_there] == [("meet", {"a", "b"})] * 2
+    metric, places = session.state.metric, session.drafter.construction.places
+    for figure in made_there:  # the corner of an equilateral triangle
+        for corner in "AB":
+            d = metric.distance(places[figure.name], places[corner])
+            assert d == pytest.approx(metric.distance(places["A"], places["B"]))
+    commands(
+        session, {"do": "tool", "name": "polygon"}, *({"do": "take", "name": n} for n in "ABCA")
+    )
+    measure = session.answer()["objects"][-1]["measure"]
+    angle = measure.removeprefix("angle sum ").split(" + ")[0]
+    assert measure.startswith(f"angle sum {angle} + {angle} + {angle} = ")
+
+
 def test_picking_by_place_takes_points_lines_and_new_ground():
     session = PlaneSession(state_of(objects="").query)
     commands(session, {"do": "tool", "name": "line"})

@@ -13,6 +13,7 @@ from tests.app.browser import (
     pixel,
     points,
     reason_to_skip,
+    served,
     settle,
     shapes,
     visit,
@@ -301,7 +302,7 @@ def test_keyboard_only(plane):
     settle(plane)
     assert points(plane)[0][0] > x
     assert points(plane)[0][1] > y
-    assert plane.inner_text(".reading output") == "−0.55"
+    assert plane.input_value("#k") == "-0.55"
     assert plane.inner_text("#count").startswith("29, chosen 29")
     plane.keyboard.press("Delete")
     settle(plane)
@@ -344,12 +345,106 @@ def test_a_lost_connection_comes_back_with_the_state(context, address):
     page.locator("#curvature").fill("0.9")
     settle(page)
     page.evaluate("() => { window.old = true; window.sockets.forEach(s => s.close()); }")
-    page.wait_for_selector("#status >> text=Reload")
+    page.wait_for_selector("#status >> text=Try now")
     page.wait_for_function("() => !window.old && document.body.dataset.ready === 'yes'")
     settle(page)
     assert page.inner_text("#geometry") == "elliptic"
     assert page.text_content("#status") == ""
     page.close()
+
+
+def test_a_fit_comes_back_with_a_server_that_was_started_again(context, tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("a,b,kind\n" + "".join(f"{i % 7},{i % 5},{'uv'[i % 2]}\n" for i in range(60)))
+    with served() as first:
+        page = open_page(context, f"{first}/learn?data=balance&model=neighbors&geometry=flat")
+        page.set_input_files("#csv", file)
+        page.wait_for_selector("#table >> text=60 rows, 2 classes")
+        page.click("[data-do=fit]")
+        page.wait_for_selector("body[data-fitted][data-running=no]", timeout=60_000)
+        said = page.inner_text("#headline")
+    page.wait_for_selector("#status >> text=The page comes back")
+    assert page.inner_text("#headline") == said  # results stay meanwhile
+    page.evaluate("delete document.body.dataset.fitted; document.body.dataset.running = 'yes'")
+    with served(port=urllib.parse.urlsplit(first).port):
+        page.wait_for_selector("body[data-fitted][data-running=no]", timeout=60_000)
+        settle(page)
+        assert page.inner_text("#table") == "60 rows, 2 classes"
+        assert page.input_value("#geometry") == "flat"
+        assert page.inner_text("#headline") == said
+        assert page.text_content("#status") == ""
+        page.close()
+
+
+def test_k_is_typed_and_a_new_drawing_begun(plane, address):
+    visit(plane, address + TRIANGLE)
+    keep_address(plane)
+    plane.fill("#k", "0.35")
+    plane.press("#k", "Enter")
+    settle(plane)
+    assert plane.inner_text("#geometry") == "elliptic"
+    assert state_of(plane).curvature == 0.35
+    plane.fill("#k", "-7")
+    plane.press("#k", "Enter")
+    settle(plane)
+    assert state_of(plane).curvature == -1
+    keep_address(plane)
+    plane.click("#clear")
+    keep_address(plane)
+    assert state_of(plane).points == ()
+    assert state_of(plane).curvature == -1
+    plane.click("#undo")
+    keep_address(plane)
+    assert len(state_of(plane).points) > 0
+
+
+@pytest.mark.parametrize("chart", ["klein", "half-plane", "hemisphere"])
+def test_a_midpoint_leaves_a_trace(plane, address, chart):
+    objects = "point,A,,ink,0,0;point,B,,ink,0,1;midpoint,M,A.B,gold,0,0"
+    query = f"points=-0.3,-0.2,0;0.4,-0.1,0&objects={objects}&shown=&curvature=-0.6&chart={chart}"
+    visit(plane, f"{address}/?{query}")
+    plane.click("[data-name=M] [data-part=color]")
+    plane.click("[data-name=M] [data-part=trace]")
+    settle(plane)
+    assert plane.get_attribute("[data-name=M] [data-part=trace]", "aria-pressed") == "true"
+    for K in ("-0.3", "0", "0.4"):
+        plane.fill("#k", K)
+        plane.press("#k", "Enter")
+        settle(plane)
+    start = pixel(plane, *points(plane)[1])
+    drag(plane, start, (start[0], start[1] - 60), steps=6)
+    dots = plane.evaluate(
+        """explorer.views[0].shapes.filter(s => s.color === 'gold' && s.size === 2)
+             .map(s => [...s.xy])"""
+    )
+    assert sum(len(xy) for xy in dots) >= 8
+    assert plane.complaints == []
+
+
+def test_a_link_that_holds_a_worksheet(plane, context, address):
+    text = "---\ntitle: Größe ∠\n---\nBend <b>it</b>.\n\n- right if `K > 0`: Right.\n- else: No.\n"
+    plane.evaluate(
+        """text => {
+          const files = new DataTransfer();
+          files.items.add(new File([text], "mine.md"));
+          document.body.dispatchEvent(new DragEvent("drop", {bubbles: true, dataTransfer: files}));
+        }""",
+        text,
+    )
+    plane.wait_for_selector("#sheet-title >> text=Größe ∠")
+    plane.evaluate("navigator.clipboard.writeText = async text => { window.kept = text; }")
+    plane.click("#sheet-link")
+    link = plane.wait_for_function("() => window.kept").json_value()
+    assert link.startswith(f"{address}/#worksheet=")
+    other = open_page(context, link)
+    settle(other)
+    assert other.inner_text("#sheet-title") == "Größe ∠"
+    assert other.inner_text("#sheet-question") == "Bend <b>it</b>."
+    other.close()
+    broken = open_page(context, f"{address}/#worksheet={'A' * 40}")
+    settle(broken)
+    assert "must begin with a header" in broken.inner_text("#status")
+    broken.close()
 
 
 EXPORTS = {

@@ -1,6 +1,7 @@
 """Commands of the plane page that construct figures and change them."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,8 @@ class Constructing:
         if needed == "N":
             self.do_take(self._new_number())
             return
-        found = self.drafter.construction.nearest(spot, looking, abs(reach), NEEDS[needed].kinds)
+        near = partial(self.drafter.construction.nearest, spot, looking, abs(reach))
+        found = near(NEEDS[needed].kinds, without=self.picked if needed == "O" else ())
         if found is None and NEEDS[needed].place:
             raise InvalidInputError(f"There is no {NEEDS[needed].place} here; choose one.")
         if found is None and needed == "G":
@@ -111,6 +113,10 @@ class Constructing:
                 seen = np.append(seen, -1)
             found = self._name_point(int(np.argmin(seen)))
         self.do_take(found)
+        if self.tool == "meet" and self.picked == [found]:  # a click where two cross takes both
+            other = near(NEEDS["O"].kinds, without=[found])
+            if other is not None:
+                self.do_take(other)
 
     def do_take(self, name: str = "") -> None:
         """Give the tool a figure by its name, or the chosen point; construct when it has all."""

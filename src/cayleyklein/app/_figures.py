@@ -310,12 +310,19 @@ class Construction:
         steps = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ np.linalg.inv(C)
         return np.asarray(self.metric.exp(x, steps))
 
-    def nearest(self, spot: Floats, view: View, reach: float, kinds: tuple[str, ...]) -> str | None:
+    def nearest(
+        self,
+        spot: Floats,
+        view: View,
+        reach: float,
+        kinds: tuple[str, ...],
+        without: Container[str] = (),
+    ) -> str | None:
         """Return the name of the figure of some kinds that is next to a place on the screen."""
         best = None
         least = reach
         for figure, place in self.placed(*kinds).items():
-            if figure.kind == "number":
+            if figure.kind == "number" or figure.name in without:
                 continue
             if figure.kind in POINT_KINDS:
                 on_path = view.to_screen(place)[None]

@@ -22,7 +22,8 @@ def measured(made: Construction, figure: Figure) -> str:
         return _missing(figure, made.metric.curvature)
     given = made.given(figure)
     if figure.kind in POINT_KINDS:
-        return f"({place[0]:.3f}, {place[1]:.3f})".replace("-", MINUS)
+        x, y = np.round(place, 3) + 0.0  # no -0
+        return f"({x:.3f}, {y:.3f})".replace("-", MINUS)
     if figure.kind == "number":
         return f"{place:.3f}"
     if figure.kind == "note":

@@ -50,11 +50,11 @@ const explorer = (() => {
       : value.$ === "f" ? new Float32Array(buffer, start + value.at, value.n) : new Int8Array(buffer, start + value.at, value.n));
   }
 
-  function connect() {
+  function connect(start = location.search) {
     if (facts.embedded) return connectCell();
     socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/${page}`);
     socket.binaryType = "arraybuffer";
-    socket.addEventListener("open", () => socket.send(JSON.stringify({number, commands: location.search})));
+    socket.addEventListener("open", () => socket.send(JSON.stringify({number, commands: start})));
     socket.addEventListener("message", (event) => {
       const answer = unpack(event.data);
       if (answer.number === number) waiting = false;
@@ -82,25 +82,33 @@ const explorer = (() => {
     setTimeout(() => socket.send(JSON.stringify({number, commands: ""})));
   }
 
-  // The session ends with its connection. The address has all of a plane, which comes back by itself;
-  // a fit and its results would be lost by a reload that nobody asked for.
+  // The session ends with its connection. The address has all of a plane, which is loaded again. A page
+  // that cannot be loaded again without a loss says what a new session is told instead.
+  let again = null;
   function lost(event) {
     if (gone) return;
     gone = true;
-    const plane = page === "plane", button = element("button", "Reload", {type: "button"});
-    button.addEventListener("click", comeBack);
-    one("#status").replaceChildren(
-      `${event?.reason || "The connection to the server is lost"}. ${plane ? "The page comes back with it." : "Reloading begins anew, without results."} `,
-      button);
-    if (plane) setTimeout(comeBackWhenServed, RETRY);
-  }
-
-  async function comeBackWhenServed() {
-    try { if ((await fetch("/assets/explorer.css", {cache: "no-store"})).ok) return comeBack(); } catch { /* not yet */ }
+    const button = element("button", "Try now", {type: "button"});
+    button.addEventListener("click", () => comeBackWhenServed(false));
+    one("#status").replaceChildren(`${event?.reason || "The connection to the server is lost"}. The page comes back with it. `, button);
     setTimeout(comeBackWhenServed, RETRY);
   }
 
-  const comeBack = () => location.replace(`?${query}`);
+  async function comeBackWhenServed(retry = true) {
+    try { if ((await fetch("/assets/explorer.css", {cache: "no-store"})).ok) return comeBack(); } catch { /* not yet */ }
+    if (retry) setTimeout(comeBackWhenServed, RETRY);
+  }
+
+  function comeBack() {
+    if (!gone) return;
+    if (again === null) return location.replace(`?${query}`);
+    const [start, commands] = again(query);
+    gone = false;
+    waiting = true;
+    pending.splice(0, Infinity, ...commands.map((command) => [undefined, command]));
+    one("#status").replaceChildren();
+    connect(start);
+  }
   const ahead = () => waiting || pending.length > 0;
 
   function say(notes) {
@@ -472,7 +480,7 @@ const explorer = (() => {
   connect();
   return {
     one, all, element, write, facts, send, listeners, ahead, say, Picture, color, short, theme, themed, stored, store, copy, keepAddress, travel, tour, pictures,
-    idle, settled: () => idle() && timer === null, query: () => query, whileBusy: (test) => { busy = test; },
+    idle, settled: () => idle() && timer === null, query: () => query, whileBusy: (test) => { busy = test; }, afterRestart: (told) => { again = told; },
   };
 })();
 window.explorer = explorer;

@@ -26,8 +26,15 @@
     const most = Number(one("#csv").dataset.most);
     if (!file) return;
     if (file.size > most) say([`${file.name} has ${file.size} bytes; ${most} are the most that is read here.`]);
-    else send({do: "upload", name: file.name, content: packed(await file.arrayBuffer())});
+    else send(kept = {do: "upload", name: file.name, content: packed(await file.arrayBuffer())});
   }
+  let kept = null; // the last table that was given, for a server that is started again
+  explorer.afterRestart((query) => {
+    const own = new URLSearchParams(query).get("data") === "upload" && kept;
+    const commands = own ? [kept, {do: "load", query}] : [];
+    if (document.body.dataset.fitted || document.body.dataset.running === "yes") commands.push({do: "fit"});
+    return [own ? "?" : `?${query}`, commands];
+  });
   one("#csv").addEventListener("change", (event) => { one("#columns-box").open = true; upload(event.target.files[0]); event.target.value = ""; });
   let over = 0; // elements that a dragged file has entered and not left
   document.addEventListener("dragenter", () => { over += 1; document.body.dataset.dropping = "yes"; });

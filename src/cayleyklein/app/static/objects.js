@@ -5,7 +5,7 @@
   const {one, all, element, write, facts, send, listeners, copy, plane} = explorer;
   const GROUPS = {points: "Points", lines: "Lines", curves: "Circles and curves", polygons: "Polygons", measures: "Measures and notes"};
   const PINS = ["segment", "distance", "angle", "polygon", "circle", "ball", "compass", "point", "on", "midpoint", "meet", "reflection", "reach"];
-  let objects = [], listed = "", open = ""; // the object whose colours are shown
+  let objects = [], count = 0, listed = "", open = ""; // the object whose colours are shown
 
   listeners.push((news) => {
     if (!news.objects) return;
@@ -38,6 +38,9 @@
       rows.push(heading(group, title, mine), ...mine.map((object, i) => objectRow(object, mine[i - 1], mine[i + 2])));
     }
     place.replaceChildren(...rows);
+    const newest = objects.length > count ? rowOf(objects.at(-1).name) : null; // which may be out of sight
+    if (newest) place.scrollTop = Math.max(place.scrollTop, newest.offsetTop - place.offsetTop + newest.offsetHeight - place.clientHeight);
+    count = objects.length;
     if (focus) rowOf(focus)?.querySelector(`[data-part="${which}"]`)?.focus();
   }
 

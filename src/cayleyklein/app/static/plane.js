@@ -339,7 +339,7 @@
     keepAddress();
     if (playing) setTimeout(step, breathing === null ? 30 : 40);
   });
-  if (location.search === "" && !facts.embedded) {
+  if (location.search === "" && location.hash === "" && !facts.embedded) {
     const first = () => { if (document.body.dataset.ready === "yes") breathe(); else setTimeout(first, 60); };
     first();
   }
@@ -372,7 +372,7 @@
     const chosen = [...new Set(news.chosen)].map((i) => i + 1).join(" and ");
     write("#count", news.count ? `${news.count}, chosen ${chosen}` : "none yet");
     write("#headline", news.headline);
-    const last = news.objects.find(({group}) => group !== "points"); // told while nothing is pointed at
+    const last = news.objects.findLast(({group, kind}) => group !== "points" && kind !== "note" && kind !== "number"); // told while nothing is pointed at
     const idle = last ? `${last.name}: ${last.measure}` : "Point at the drawing for distances.";
     if (news.readout !== undefined) pointed = news.readout !== "";
     if (news.readout !== undefined || !pointed) write("#readout", news.readout || idle);
