@@ -110,9 +110,9 @@ def test_starts_together_are_starts_alone():
     weights = np.ones(len(X))
     starts = X[np.random.default_rng(0).choice(len(X), size=(5, 4))]
     options = (kmeans.moved_centers, 1e-6, 100)
-    together = kmeans.descend(X, weights, disc, starts, *options)
+    together = kmeans.move_until_still(X, weights, disc, starts, *options)
     for i in range(5):
-        alone = kmeans.descend(X, weights, disc, starts[i : i + 1], *options)
+        alone = kmeans.move_until_still(X, weights, disc, starts[i : i + 1], *options)
         np.testing.assert_allclose(alone.centers[0], together.centers[i], atol=1e-12)
         assert alone.n_iter[0] == together.n_iter[i]
         assert alone.inertia[0] == pytest.approx(together.inertia[i])

@@ -167,11 +167,13 @@ class CurvedKMeans(
         places, shares = places[given], shares[given]
         n_clusters, steps = self.n_clusters, self.max_iter
         starts = drawn_centers(places, shares, metric, n_clusters, self.n_init, rng)
-        found = descend(places, shares, metric, starts, moved_centers, self.tol, steps)
+        found = move_until_still(places, shares, metric, starts, moved_centers, self.tol, steps)
         best = int(np.argmin(found.inertia))
         before = int(found.n_iter[best])
         first = found.centers[best : best + 1]
-        last = descend(places, shares, metric, first, exact_means, self.tol, steps - before)
+        last = move_until_still(
+            places, shares, metric, first, exact_means, self.tol, steps - before
+        )
         if not last.settled[0]:
             said = f"The clusters were still moving after max_iter={steps} steps."
             checks.warn_caller(said, ConvergenceWarning)
@@ -237,7 +239,7 @@ class CurvedKMeans(
         return np.asarray(estimators.check_data(self, X, reset=False), dtype=np.float64)
 
 
-def descend(
+def move_until_still(
     rows: Floats,
     weights: Floats,
     metric: Any,

@@ -97,7 +97,16 @@ class MetricBase(NotebookCard):
     def pairwise_of_checked(
         self, X: Floats, Y: Floats | None = None, outside: Outside = "raise"
     ) -> Floats:
-        """Return what :meth:`pairwise` does, for finite rows of floats that were checked before."""
+        """Return what :meth:`pairwise` does, for finite rows of floats that were checked before.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cayleyklein import CurvedMetric
+        >>> CurvedMetric.euclidean(1).pairwise_of_checked(np.array([[0.0], [3.0]]))
+        array([[0., 3.],
+               [3., 0.]])
+        """
         result = np.empty((len(X), len(X if Y is None else Y)))
         fill_distances(result, self._kernels(X, Y, outside), symmetric=Y is None)
         return result
