@@ -78,6 +78,15 @@ def test_geojson_covers_the_map():
     assert all(inside)
 
 
+@pytest.mark.parametrize("turn", range(-180, 180, 30))
+def test_cells_around_the_poles_cover_them_wherever_their_paths_begin(turn):
+    lonlat = to_lonlat(points_on_sphere(6))
+    lonlat[:, 0] = (lonlat[:, 0] + turn + 180) % 360 - 180
+    cells = SphereVoronoi(lonlat, chart="lonlat").to_geojson(step=2.0)["features"]
+    areas = [shapely.geometry.shape(cell["geometry"]).area for cell in cells]
+    assert sum(areas) == pytest.approx(360 * 180, rel=5e-3)
+
+
 def test_bad_input():
     with pytest.raises(InvalidInputError, match="at least four"):
         SphereVoronoi(points_on_sphere(3))
