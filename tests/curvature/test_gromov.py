@@ -1,6 +1,7 @@
 """Gromov's δ against all fours, and what is said where they are too many."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -63,10 +64,23 @@ def test_bounds_where_fours_are_too_many(monkeypatch):
     found = gromov_delta(D, n_samples=50, random_state=0)
     assert not found.exact
     assert found.bounds[0] == found.delta <= whole.delta <= found.bounds[1] < D.max() / 2
+    # Gromov: δ of all fours is at most twice that of the fours with any one point.
+    based = []
+    for base in np.linspace(0, 39, 4).astype(int):
+        first = [base, *np.delete(np.arange(40), base)]
+        based.append(max(itertools.islice(gaps(D[np.ix_(first, first)]), math.comb(39, 3))))
+    assert found.bounds[1] == pytest.approx(min(based))
     every = np.fromiter(gaps(D), float)
     assert np.mean(every > 2 * found.delta + 1e-12) < found.exceeding < 0.06
     monkeypatch.setattr(gromov, "BASED", 10)
     assert gromov_delta(D, n_samples=50, random_state=0).bounds[1] == pytest.approx(D.max() / 2)
+
+
+@pytest.mark.parametrize("count", [2, 32, 1000])
+def test_as_many_fours_are_drawn_as_were_asked_for(count):
+    fours = gromov.draw_fours(5, count, np.random.RandomState(0))
+    assert fours.shape == (count, 4)
+    assert all(len(set(four)) == 4 for four in fours.tolist())
 
 
 def test_bad_input():
