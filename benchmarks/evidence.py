@@ -70,7 +70,8 @@ RUNS = {
     " --methods kernel neighbours 'RBF SVM, cross-validated' 'extra trees (300)'"
     " 'random forest (300)' CatBoost 'histogram boosting'",
     "constants": "benchmarks/bench_constants.py --tables sonar vowel balance diabetes friedman"
-    " 'friedman, gaps' --only GAMMAS RIDGES NEIGHBORS",
+    " 'friedman, gaps' --only GAMMAS RIDGES NEIGHBORS LABEL_NEIGHBORS NUMBER_NEIGHBORS NEAR"
+    " LEAST_SCALE TIE N_FOLDS SKEWED CLIPPED_AT LEAST_SHRINKAGE TELLING",
     "classifiers": "benchmarks/bench_classifiers.py --rows 500",
     "messy": "benchmarks/bench_messy.py --folder mixed --rows 500 1500 4000 --splits 3",
     "paper": "-m cayleyklein reproduce --full -o docs/_build/paper",
