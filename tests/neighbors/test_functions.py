@@ -184,6 +184,16 @@ def test_every_call_is_counted_and_no_pair_is_measured_twice():
         assert counted(search, ask) == len(pairs) == len(set(pairs))
 
 
+def test_bounds_leave_room_for_what_a_function_may_be_off_by():
+    index = CurvedNeighbors(5, metric=euclidean).fit(X)._searcher
+    largest = np.linalg.norm(X[:, None] - X, axis=2).max()
+    for distance in (0.0, 1e-3, largest):  # 1e-7 of it, and of nearly the largest distance
+        low, high = index.bounds(distance)
+        room = 1e-7 * (distance + 0.7 * largest)
+        assert low < distance - room < distance + room < high
+        assert high - low < 4e-7 * largest + 1e-12
+
+
 def test_a_tree_spares_most_pairs():
     rows = RNG.uniform(-0.5, 0.5, size=(2000, 2))
     tree = CurvedNeighbors(5, metric=euclidean, algorithm="vantage").fit(rows)
