@@ -13,18 +13,31 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 CONDITIONS = {"__builtins__": {}, "max": max, "min": min, "all": all, "any": any}
 """What the condition of a claim may use, beside the list of numbers ``n``."""
 
-SCORE, SMALLER_SCORE, TIMES = 0.05, 0.1, 2.0
-"""A number of a quick run agrees with the recorded one if scores (three decimals, at most 1) differ
-by at most SCORE, or SMALLER_SCORE where the quick run has fewer or smaller tables, and others by at
-most a factor TIMES; of smaller tables they may be as small as they like."""
+SCORE, SMALLER_SCORE, TIMES, UNITS = 0.05, 0.1, 2.0, 10
+"""How far a number of a quick run may be from the recorded one: scores (three decimals, at most 1)
+by SCORE, or SMALLER_SCORE of smaller tables; others by a factor of TIMES, and of smaller tables
+they may be as small as they like. Within UNITS of the last digit on the page all agree."""
+
+Kind = Literal["same", "smaller", "others"]
+"""Whether the quick run has the recorded tables, fewer rows or draws of them, or others, whose
+numbers say nothing: then only conditions are checked."""
+
+
+class Comparison(NamedTuple):
+    """What quick runs say of claims."""
+
+    wrong: list[str]
+    silent: list[str]  # there is no such output, or not in it
+    n_right: int
+    n_others: int
 
 
 class Claim(NamedTuple):
@@ -90,14 +103,9 @@ def read(root: Path, folder: Path, entry: dict, name: str, key: str) -> Claim:
     return Claim(entry["page"], entry.get("table"), text, tuple(proofs), numbers, right, said)
 
 
-def compare(
-    root: Path, recorded: Path, quick: Path, smaller: Collection[str]
-) -> tuple[list[str], list[str], int]:
-    """Return claims that a quick run contradicts, those that it says nothing of, and all others.
-
-    ``smaller`` are the outputs whose quick runs have fewer or smaller tables.
-    """
-    wrong, silent, n_right = [], [], 0
+def compare(root: Path, recorded: Path, quick: Path, kinds: Mapping[str, Kind]) -> Comparison:
+    """Return which claims the quick runs contradict; ``kinds`` are of the outputs."""
+    wrong, silent, n_right, n_others = [], [], 0, 0
     for entry, name, key in entries(root / "docs" / "evidence" / "claims.toml"):
         claim = read(root, recorded, entry, name, key)
         what = f"{claim.page}: {claim.text}"
@@ -106,25 +114,33 @@ def compare(
         except LookupError as error:
             silent.append(f"{what}\n    {error}")
             continue
-        pairs = zip(claim.numbers, again.numbers, strict=True)
+        pairs = [
+            (number, new, digits, kinds[output])
+            for (output, number, digits), (_, new, _) in zip(
+                claim.numbers, again.numbers, strict=True
+            )
+            if kinds[output] != "others"
+        ]
         far = [
             f"{number:.{digits}f} was {new:.{digits}f}"
-            for (output, number, digits), (_, new, _) in pairs
-            if not agree(number, new, digits, output in smaller)
+            for number, new, digits, kind in pairs
+            if not agree(number, new, digits, kind == "smaller")
         ]
         far += [] if again.right else [f"not true: {entry['where']}"]
         if far:
             wrong.append(f"{what}\n    quick run: {'; '.join(far)}")
-        else:
+        elif pairs or "where" in entry:
             n_right += 1
-    return wrong, silent, n_right
+        else:
+            n_others += 1
+    return Comparison(wrong, silent, n_right, n_others)
 
 
 def agree(recorded: float, quick: float, digits: int, smaller: bool) -> bool:
     """Whether a number of a quick run does not contradict the recorded one."""
     if recorded != recorded or quick != quick:  # nan: there is no such number
         return recorded != recorded and quick != quick
-    if abs(recorded - quick) <= 2 * 10.0**-digits:
+    if abs(recorded - quick) <= UNITS * 10.0**-digits:
         return True
     if digits >= 3 and recorded <= 1:
         return abs(recorded - quick) <= (SMALLER_SCORE if smaller else SCORE)

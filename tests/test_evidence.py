@@ -86,7 +86,7 @@ FILES = {
     "src/cayleyklein/svm/__init__.py": "C = 1\n",
     "benchmarks/_timing.py": "REPEATS = 3\n",
     "benchmarks/bench_metric.py": f"import _timing\n{IMPORTS}print('ours 0.500, peer 0.400')\n",
-    "benchmarks/bench_svm.py": "CODE = 'from cayleyklein.svm import SVC'\nprint('svm 9 s')\n",
+    "benchmarks/bench_svm.py": "CODE = 'from cayleyklein.svm import SVC'\nprint('svm 90 s')\n",
 }
 
 
@@ -112,7 +112,7 @@ def stand_ins(tmp_path, monkeypatch):
         from = [["svm", 'svm (\\d+) s']]
         """
     )
-    (root / "docs" / "page.md").write_text("ours 0.500 beats\n0.400 in 9 s\n")
+    (root / "docs" / "page.md").write_text("ours 0.500 beats\n0.400 in 90 s\n")
     monkeypatch.setenv("PYTHONPATH", str(root / "src"))
     monkeypatch.setattr(evidence, "ROOT", root)
     monkeypatch.setattr(evidence, "provenance", lambda: "cayleyklein 1\nPython 3")
@@ -161,7 +161,7 @@ def test_a_failure_leaves_the_old_output_and_stops_nothing_else(stand_ins):
     evidence.take(measurements(stand_ins), 1)
     old = (stand_ins / "docs/evidence/metric.txt").read_text()
     edit(stand_ins, "benchmarks/bench_metric.py", "import _timing", "1 / 0")
-    edit(stand_ins, "benchmarks/bench_svm.py", "svm 9 s", "svm 4 s")
+    edit(stand_ins, "benchmarks/bench_svm.py", "svm 90 s", "svm 4 s")
     (problem,) = evidence.take(measurements(stand_ins), 2)
     assert problem.startswith("metric failed:")
     assert "ZeroDivisionError" in problem
@@ -192,28 +192,32 @@ def test_a_quick_run_contradicts_claims_and_leaves_records_alone(stand_ins):
     evidence.take(measurements(stand_ins), 2)
     before = {path.name: path.read_text() for path in recorded.iterdir()}
 
-    def compare(smaller=()):
+    def compare(kind="same"):
         assert evidence.take(measurements(stand_ins, "docs/_build"), 2) == []
-        return _claims.compare(stand_ins, recorded, quick, smaller)
+        return _claims.compare(stand_ins, recorded, quick, {"metric": kind, "svm": kind})
 
-    assert compare() == ([], [], 2)
+    assert compare() == ([], [], 2, 0)
     edit(stand_ins, "benchmarks/bench_metric.py", "0.400", "0.440")
-    edit(stand_ins, "benchmarks/bench_svm.py", "svm 9 s", "svm 1 s")
-    wrong, silent, n_right = compare()
-    assert ["9 was 1" in line for line in wrong] == [True]  # a third of the time: it has changed
-    assert (silent, n_right) == ([], 1)
-    assert compare(smaller={"svm"}) == ([], [], 2)  # of course it is, of fewer rows
+    edit(stand_ins, "benchmarks/bench_svm.py", "svm 90 s", "svm 30 s")
+    found = compare()
+    assert ["90 was 30" in line for line in found.wrong] == [True]  # it has changed
+    assert found[1:] == ([], 1, 0)
+    assert compare("smaller") == ([], [], 2, 0)  # of course it is, of fewer rows
     edit(stand_ins, "benchmarks/bench_metric.py", "0.440", "0.510")
-    edit(stand_ins, "benchmarks/bench_svm.py", "svm 1 s", "nothing")
-    (wrong,), (silent,), n_right = compare(smaller={"metric", "svm"})
+    edit(stand_ins, "benchmarks/bench_svm.py", "svm 30 s", "nothing")
+    (wrong,), (silent,), *counts = compare("smaller")
     assert "0.400 was 0.510; not true: n[0] > n[1]" in wrong
     assert "svm.txt has nothing like" in silent
-    assert n_right == 0
+    assert counts == [0, 0]
+    edit(stand_ins, "benchmarks/bench_svm.py", "nothing", "svm 5 s")
+    ((wrong,), _, *counts) = compare("others")
+    assert "quick run: not true: n[0] > n[1]" in wrong
+    assert counts == [0, 1]
     assert before == {path.name: path.read_text() for path in recorded.iterdir()}
 
 
 def test_sizes_are_read_as_the_recorded_ones(stand_ins):
-    edit(stand_ins, "benchmarks/bench_svm.py", "svm 9 s", "10 rows, 100 rows, 110 rows")
+    edit(stand_ins, "benchmarks/bench_svm.py", "svm 90 s", "10 rows, 100 rows, 110 rows")
     named = {"10 rows": "100 rows", "100 rows": "1,000 rows"}
     evidence.take(measurements(stand_ins, "docs/_build", **named)[1:], 1)
     text = (stand_ins / "docs" / "_build" / "svm.txt").read_text()
@@ -226,10 +230,11 @@ def test_sizes_are_read_as_the_recorded_ones(stand_ins):
         (0.83, 0.86, 3, False, True),
         (0.83, 0.89, 3, False, False),
         (0.83, 0.89, 3, True, True),
-        (4.0, 2.1, 1, False, True),
-        (4.0, 1.9, 1, False, False),
-        (4.0, 8.1, 1, True, False),
-        (0.01, 0.03, 2, False, True),  # what the page shows is no finer
+        (4.0, 2.1, 2, False, True),
+        (4.0, 1.9, 2, False, False),
+        (4.0, 8.1, 2, True, False),
+        (4.0, 0.1, 2, True, True),
+        (0.01, 0.1, 2, False, True),  # what the page shows is hardly finer
         (float("nan"), float("nan"), 3, False, True),
         (float("nan"), 0.5, 3, True, False),
     ],
