@@ -14,7 +14,7 @@ from tests.strategies import seeds
 from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric, CurvedNeighbors
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import Ellipsoid, Polytope, hilbert_distance
-from cayleyklein.neighbors import vantage
+from cayleyklein.neighbors import functions, vantage
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-0.5, 0.5, size=(400, 2))
@@ -297,6 +297,9 @@ def test_later_values_are_checked_too():
     rows[1] = [2.0, 0.0]
     with pytest.raises(InvalidInputError, match=r"gives -1.0 for row 0 of X and fitted row 1;"):
         CurvedNeighbors(metric=breaks).fit(rows)
+    metric = functions.FunctionMetric(breaks, 2)
+    with pytest.raises(InvalidInputError, match="row 1000 of X and fitted row 1001;"):
+        functions.FunctionIndex(rows[:9], metric, first_row=1000)  # a block of a cluster's rows
 
 
 def test_where_functions_are_not_taken():
