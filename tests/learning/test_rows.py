@@ -137,6 +137,12 @@ def test_places_are_ordered_by_columns_and_then_by_what_breaks_ties():
     low, high = smooth.min(axis=0), smooth.max(axis=0)
     first = np.argmin((smooth.mean(axis=0) - low) / (high - low))
     np.testing.assert_array_equal(place_order(smooth), np.argsort(smooth[:, first]))
+    few = np.unique(rng.integers(0, 4, size=(30, 4)), axis=0) ** np.arange(1.0, 5.0)
+    few = np.column_stack([few, -np.exp(np.arange(len(few)))])  # four columns tell all rows apart
+    low, high = few.min(axis=0), few.max(axis=0)
+    columns = np.argsort((few.mean(axis=0) - low) / (high - low))
+    expected = sorted(range(len(few)), key=lambda i: tuple(few[i, columns]))
+    assert place_order(few).tolist() == expected
 
 
 def test_a_draw_has_each_class_by_its_share_and_some_of_each():
