@@ -12,7 +12,8 @@ from cayleyklein.parts import distances, kernel, landmarks
 from cayleyklein.parts.distances import (
     ColumnDistance,
     NormalScores,
-    slope_weights,
+    shared_sizes,
+    slopes_of,
 )
 from cayleyklein.parts.kernel import MetricDistance, Spectrum, Tuning, fit_machine
 from cayleyklein.parts.places import TargetPlaces, count_rows, pool_rows
@@ -67,15 +68,13 @@ def test_a_flat_machine_is_a_gaussian_process():
     np.testing.assert_allclose(found.variances(Q), std**2, rtol=1e-8)
 
 
-def test_influences_add_up_to_the_score():
+def test_what_rows_add_is_the_score():
     X, y = ball_rows(40, 2), np.arange(40.0) % 7
     found = fit_machine(MetricDistance(BALL_PLANE), points_of(X, y))
     Q = ball_rows(5, 2, seed=1)
     for q, score in zip(Q, found.scores(Q), strict=True):
-        rows, moved = found.influences(q)
-        np.testing.assert_allclose(moved @ found.targets[rows] + found.offset, score, rtol=1e-9)
         numbers, effects = found.row_effects(q)
-        np.testing.assert_array_equal(numbers, found.numbers[rows])
+        np.testing.assert_array_equal(numbers, np.sort(found.numbers))
         np.testing.assert_allclose(effects.sum(axis=0) + found.offset, score, rtol=1e-9)
 
 
@@ -149,7 +148,8 @@ def test_slopes_are_derivatives():
         return kernel.gram_of(ColumnDistance(weights)(Q, X), 1.0) @ a
 
     gram = kernel.gram_of(ColumnDistance(weights)(Q, X), 1.0)
-    found = slope_weights(weights, X, Q, gram, a)
+    slopes = slopes_of(weights, X, Q, gram, a)
+    found = weights * shared_sizes(slopes[None])
     for j in range(3):
         step = h * np.eye(3)[j]
         slope = (value(Q + step) - value(Q - step)) / (2 * h)
@@ -185,23 +185,24 @@ def test_normal_scores_are_monotone_and_keep_ties():
     np.testing.assert_allclose(twice.transform(X), scores.transform(X))
 
 
-def test_all_rows_as_landmarks_are_the_exact_machine():
-    X = ball_rows(60, 2)
-    y = np.sin(3 * X[:, 0])[:, None]
-    rest, held = np.arange(45), np.arange(45, 60)
-    rows = GivenRows(X, y[:, 0], np.ones(60), 2)
-    given = GivenRows(X, y[:, 0], np.where(np.arange(60) < 45, 1.0, 0.0), 2)
-    tuning, distance = Tuning(1.0, 0.1), MetricDistance(BALL_PLANE)
-    many = landmarks.ManyRows(given, rows.take(held), given, None, lambda y: y[:, None])
-    found, scores = landmarks.fit_landmarks(distance, X[rest], rest, many, [tuning])
-    gram = np.exp(-found.gamma * BALL_PLANE.pairwise(X))
-    m, mean = len(found.rows), y[rest].mean()
-    few = rest[:m]
-    expected = np.linalg.solve(
-        gram[np.ix_(few, rest)] @ gram[np.ix_(rest, few)] + 0.1 * gram[np.ix_(few, few)],
-        gram[np.ix_(few, rest)] @ (y[rest] - mean),
-    )
-    np.testing.assert_allclose(scores, gram[np.ix_(held, few)] @ expected + mean, atol=1e-7)
+def test_what_is_noise_in_the_slopes_of_one_part_is_none_in_another():
+    rng = np.random.default_rng(0)
+    slopes = rng.normal(size=(4, 3, 500, 2))
+    slopes[:, 0] += 2 * rng.normal(size=(500, 2))
+    found = shared_sizes(slopes)
+    assert found[0] == pytest.approx(2.0, rel=0.1)
+    assert found[1:].max() < 0.2
+    np.testing.assert_allclose(shared_sizes(slopes[[1, 1]]), np.sqrt((slopes[1] ** 2).mean((1, 2))))
+    pairs = [(slopes[i] * slopes[j]).mean((1, 2)) for i in range(4) for j in range(4) if i != j]
+    assert found[0] == pytest.approx(np.sqrt(np.mean(pairs, axis=0)[0]))
+
+
+def test_many_rows_weigh_columns_better():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 8))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(size=4000)
+    few, many = (distances.weigh_columns(points_of(X[:n], y[:n])).weights for n in (1000, 4000))
+    assert many[:2].min() / many[2:].max() > 2 * few[:2].min() / few[2:].max()
 
 
 def test_sums_do_not_depend_on_blocks(monkeypatch):

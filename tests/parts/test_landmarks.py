@@ -1,4 +1,7 @@
-"""Landmarks: which are drawn, and how a machine of them is tuned, against plain solves."""
+"""Machines of many rows against dense solves: the global function, leaves, rows left out."""
+
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,129 +9,225 @@ import pytest
 from cayleyklein import CurvedMetric
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.parts import landmarks
-from cayleyklein.parts.kernel import KernelPart, MetricDistance, Tuning
+from cayleyklein.parts.kernel import KernelPart, MetricDistance, Tuning, fit_machine
+from cayleyklein.parts.landmarks import ManyRows
+from cayleyklein.parts.leaves import PIVOTS
 from cayleyklein.parts.places import pool_rows
 
 PLANE = CurvedMetric.euclidean(2, curvature=-0.5)
 DISTANCE = MetricDistance(PLANE)
-TUNINGS = [Tuning(gamma, ridge) for gamma in (0.3, 3.0) for ridge in (1e-3, 0.3, 30.0)]
+PART = KernelPart("plane", lambda rows: DISTANCE, (1.0,), (0.1,))
 
 
-def problem(n=90, noise=0.3, seed=0):
-    """Rows of which the last third is held out, with weights."""
+def table(n=160, seed=0, width=2):
+    """Rows in the plane with weights and targets."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-0.8, 0.8, size=(n, 2))
-    y = np.sin(6 * X[:, 0]) * X[:, 1] + noise * rng.normal(size=n) + 3.0
+    y = np.sin(5 * X[:, :1]) * X[:, 1:] + 0.2 * rng.normal(size=(n, width))
     weights = rng.uniform(0.5, 2.0, size=n)
-    held = np.arange(n) >= 2 * n // 3
-    rest = GivenRows(X, y, np.where(held, 0.0, weights), 2)
-    out = GivenRows(X, y, weights, 2).take(np.flatnonzero(held))
-    sample = pool_rows(rest, y[:, None], False)
-    return landmarks.ManyRows(rest, out, rest.draw(None, 1, rng), sample, lambda y: y[:, None])
+    return X, y, weights / weights.mean()
 
 
-def fitted(rows, gammas, ridges, n_landmarks, rng):
-    """Fit a part of the distance to many rows."""
-    part = KernelPart("plane", lambda rows: DISTANCE, gammas, ridges)
-    return landmarks.fit_by_landmarks(part, rows, None, n_landmarks, rng)
+@pytest.fixture
+def small_leaves(monkeypatch):
+    """Let a hundred rows have several leaves."""
+    monkeypatch.setattr(landmarks, "EXACT_ROWS", 50)
+    monkeypatch.setattr(landmarks, "LEAST_LEAF", 30)
+    monkeypatch.setattr(landmarks, "MOST_LEAF", 45)
+    monkeypatch.setattr(landmarks, "LEAST_LANDMARKS", 5)
 
 
-def plain_fit(X, y, weights, Z, gamma, ridge, mean):
-    """Return the coefficients of the kernels at Z with the least squared error and penalty."""
-    K, G = np.exp(-gamma * PLANE.pairwise(X, Z)), np.exp(-gamma * PLANE.pairwise(Z))
-    return np.linalg.solve(K.T @ (weights[:, None] * K) + ridge * G, K.T @ (weights * (y - mean)))
+def many(X, y, weights, held=(), counted=False, out=None):
+    """Return rows of which some are held out, all or a part of their weight."""
+    given = GivenRows(X, y, weights, X.shape[1], numbers=np.arange(len(X)))
+    held = np.array(held, dtype=int)
+    left = weights.copy()
+    left[held] -= weights[held] if out is None else out
+    held_out = replace(given, weights=weights - left).take(held)
+    pool = replace(given, weights=left).draw(None, 1, np.random.default_rng(0))
+    sample = pool_rows(pool, pool.target, False)
+    return ManyRows.of(given, held_out, pool, sample, lambda target: target, counted)
 
 
-@pytest.mark.parametrize("noise", [0.3, 1.0])
-def test_held_out_rows_choose_the_tuning_with_the_least_error(noise, monkeypatch):
-    monkeypatch.setattr(landmarks, "SHARES", (1.0,))
-    rows = problem(noise=noise)
-    Z = rows.rest.X[:20]
-    found, scores = landmarks.fit_landmarks(DISTANCE, Z, np.arange(20), rows, TUNINGS)
-    taught = rows.rest.weights > 0
-    X, y, w = rows.rest.X[taught], rows.rest.target[taught], rows.rest.weights[taught]
-    pairs = PLANE.pairwise(Z)[np.triu_indices(20, 1)]
-    mean, errors, said = w @ y / w.sum(), {}, {}
-    for tuning in TUNINGS:
-        gamma = tuning.gamma / np.median(pairs)
-        a = plain_fit(X, y, w, Z, gamma, tuning.ridge, mean)
-        said[tuning] = np.exp(-gamma * PLANE.pairwise(rows.held_out.X, Z)) @ a + mean
-        errors[tuning] = rows.held_out.weights @ (said[tuning] - rows.held_out.target) ** 2
-    best = min(errors, key=errors.get)
-    assert found.tuning == best
-    assert best not in (TUNINGS[0], TUNINGS[-1])
-    np.testing.assert_allclose(scores[:, 0], said[best], atol=1e-7)
-    # the machine that is kept learns from the held-out rows too
-    all_X, all_y = np.vstack([X, rows.held_out.X]), np.append(y, rows.held_out.target)
-    weights = np.append(w, rows.held_out.weights)
-    a = plain_fit(all_X, all_y, weights, Z, found.gamma, best.ridge, mean)
-    Q = np.random.default_rng(5).uniform(-0.8, 0.8, size=(10, 2))
-    expected = np.exp(-found.gamma * PLANE.pairwise(Q, Z)) @ a + mean
-    np.testing.assert_allclose(found.scores(Q)[:, 0], expected, atol=1e-6)
-    inner = np.exp(-found.gamma * PLANE.pairwise(Z))
-    cross = np.exp(-found.gamma * PLANE.pairwise(Z, np.vstack([X, rows.held_out.X])))
-    joint = inner + cross @ (weights[:, None] * cross.T) / best.ridge
-    ask = np.exp(-found.gamma * PLANE.pairwise(Q, Z))
-    known = ask @ np.linalg.solve(inner, ask.T) - ask @ np.linalg.solve(joint, ask.T)
-    np.testing.assert_allclose(found.variances(Q), 1 + best.ridge - np.diag(known), atol=1e-5)
-    np.testing.assert_allclose(found.targets[:, 0] + mean, found.scores(Z)[:, 0], atol=1e-9)
-    numbers, effects = found.row_effects(Q[0])
-    assert sorted(numbers) == list(range(20))
-    np.testing.assert_allclose(effects.sum(axis=0) + mean, found.scores(Q[:1])[0], atol=1e-5)
+def fitted(X, y, weights, held=(0,), part=PART, n_landmarks=None, **given):
+    rows = many(X, y, weights, held, **given)
+    return landmarks.fit_part(part, rows, None, n_landmarks, np.random.default_rng(0))
 
 
-def test_more_landmarks_must_earn_it():
-    rows = problem(noise=3.0)
-    few, _ = landmarks.fit_landmarks(DISTANCE, rows.rest.X[:40], np.arange(40), rows, TUNINGS)
-    assert len(few.rows) == 20
-    rows = problem(n=300, noise=0.0)
-    many, _ = landmarks.fit_landmarks(DISTANCE, rows.rest.X[:40], np.arange(40), rows, TUNINGS)
-    assert len(many.rows) == 40
-    np.testing.assert_array_equal(many.numbers, np.arange(40))
+def kernel_of(machine, A, B):
+    return np.exp(-machine.gamma * PLANE.pairwise(A, B))
 
 
-@pytest.mark.parametrize("asked", [1, 2, 7, 30])
-def test_there_are_as_many_landmarks_as_were_asked_for_or_half(asked):
-    """At least two, as one has no distance to another."""
-    rows = problem(n=300, noise=0.0)
+def global_function(machine, X, y, weights):
+    """Return a of the sum of kernels at the landmarks with the least squared error."""
+    Z = machine.landmarks.X
+    K, G = kernel_of(machine, X, Z), kernel_of(machine, Z, Z)
+    A = K.T @ (weights[:, None] * K) + machine.tuning.ridge * G
+    return np.linalg.solve(A, K.T @ (weights[:, None] * (y - machine.offset)))
+
+
+def dense(machine, view, X, Y=None):
+    """Return the covariance of the function of the leaves: K - Q in a leaf, 0 between leaves."""
+    Z = machine.landmarks.X
+    own = view.tree.leaf_of(PLANE.pairwise(X, Z)[:, :PIVOTS])
+    other = own if Y is None else view.tree.leaf_of(PLANE.pairwise(Y, Z)[:, :PIVOTS])
+    Y = X if Y is None else Y
+    G = kernel_of(machine, Z, Z) + 1e-8 * np.eye(len(Z))
+    rest = kernel_of(machine, X, Y) - kernel_of(machine, X, Z) @ np.linalg.solve(
+        G, kernel_of(machine, Z, Y)
+    )
+    return np.where(own[:, None] == other, rest, 0.0)
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_scores_and_variances_are_those_of_dense_solves():
+    X, y, weights = table()
+    machine, _, _ = fitted(X, y, weights)
+    assert len(machine.views) == 2
+    assert machine.views[0].tree.n_leaves > 2
+    Q, _, _ = table(30, seed=1)
+    a = global_function(machine, X, y, weights)
+    Z = machine.landmarks.X
+    near = kernel_of(machine, Q, Z)
+    expected, known = near @ a + machine.offset, []
+    missed = y - machine.offset - kernel_of(machine, X, Z) @ a
+    noise = np.diag(machine.tuning.ridge / weights)
+    for view in machine.views:
+        system, cross = dense(machine, view, X) + noise, dense(machine, view, Q, X)
+        expected += cross @ np.linalg.solve(system, missed) / 2
+        left = dense(machine, view, Q) - cross @ np.linalg.solve(system, cross.T)
+        known.append(np.diag(left))
+    np.testing.assert_allclose(machine.scores(Q), expected, atol=1e-5)
+    K = kernel_of(machine, X, Z)
+    joint = kernel_of(machine, Z, Z) + K.T @ (weights[:, None] * K) / machine.tuning.ridge
+    shared = np.einsum("mk,km->m", near, np.linalg.solve(joint, near.T))
+    expected = np.mean(known, axis=0) + shared + machine.tuning.ridge
+    np.testing.assert_allclose(machine.variances(Q), expected, atol=1e-5)
+    again = pickle.loads(pickle.dumps(machine))
+    np.testing.assert_array_equal(again.scores(Q), machine.scores(Q))
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_what_rows_and_landmarks_add_is_the_score():
+    X, y, weights = table()
+    machine, _, _ = fitted(X, y, weights)
+    for x, score in zip(X[:5] + 0.01, machine.scores(X[:5] + 0.01), strict=True):
+        numbers, effects = machine.row_effects(x)
+        assert len(set(numbers)) == len(numbers) < 160
+        np.testing.assert_allclose(effects.sum(axis=0) + machine.offset, score, atol=1e-6)
+    np.testing.assert_array_equal(X[machine.landmarks.numbers], machine.landmarks.X)
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_left_out_scores_are_those_of_leaves_without_the_place():
+    """And of a global function without any of the held-out rows."""
+    X, y, weights = table()
+    held = [3, 50, 51, 120]
+    machine, said, variances = fitted(X, y, weights, held)
+    kept = np.delete(np.arange(160), held)
+    a = global_function(machine, X[kept], y[kept], weights[kept])
+    Z = machine.landmarks.X
+    shared = kernel_of(machine, X, Z) @ a
+    missed = y - machine.offset - shared
+    full = kernel_of(machine, X, Z)
+    joint = kernel_of(machine, Z, Z) + full.T @ (weights[:, None] * full) / machine.tuning.ridge
+    for at, score, variance in zip(held, said, variances, strict=True):
+        rest = np.delete(np.arange(160), at)
+        expected, unsure = [], []
+        for view in machine.views:
+            covariance = dense(machine, view, X)
+            system = covariance + np.diag(machine.tuning.ridge / weights)
+            known = np.linalg.solve(system[np.ix_(rest, rest)], covariance[rest, at])
+            expected.append(known @ missed[rest])
+            unsure.append(covariance[at, at] - known @ covariance[rest, at])
+        np.testing.assert_allclose(
+            score, np.mean(expected, axis=0) + shared[at] + machine.offset, atol=1e-5
+        )
+        near = full[at] @ np.linalg.solve(joint, full[at])
+        assert variance == pytest.approx(np.mean(unsure) + near + machine.tuning.ridge, abs=1e-5)
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_where_rows_are_counted_one_of_a_place_is_left_out():
+    X, y, _ = table(100)
     rng = np.random.default_rng(0)
-    found, _ = fitted(rows, (1.0,), (0.1,), asked, rng)
-    size = max(2, asked)
-    assert len(found.rows) in (size, round(0.5 * size))
-    assert max(asked, 2) == 2 or len(found.rows) == size  # without noise more are better
+    # two rows at every place, with targets of their own
+    rows, targets = np.repeat(X, 2, axis=0), np.repeat(y, 2, axis=0)
+    targets = targets + rng.normal(size=targets.shape)
+    machine, said, _ = fitted(rows, targets, np.ones(200), [14], counted=True)
+    kept = np.delete(np.arange(200), 14)
+    a = global_function(machine, rows[kept], targets[kept], np.ones(199))
+    shared = kernel_of(machine, rows, machine.landmarks.X) @ a
+    missed = targets - machine.offset - shared
+    expected = []
+    for view in machine.views:
+        covariance = dense(machine, view, rows)
+        system = covariance + machine.tuning.ridge * np.eye(200)
+        known = np.linalg.solve(system[np.ix_(kept, kept)], missed[kept])
+        expected.append(covariance[14, kept] @ known)
+    expected = np.mean(expected, axis=0) + shared[14] + machine.offset
+    np.testing.assert_allclose(said[0], expected, atol=1e-5)
 
 
-def test_landmarks_are_distinct_rows_of_positive_weight_by_class():
+@pytest.mark.parametrize("n", [40, 130])
+def test_few_of_many_rows_are_the_exact_machine(n):
+    X, y, weights = table(n)
+    machine, _, _ = fitted(X, y, weights)
+    places = pool_rows(GivenRows(X, y, weights, 2), y, False)
+    exact = fit_machine(DISTANCE, places, Tuning(machine.gamma * median(places.X), 0.1))
+    Q, _, _ = table(20, seed=1)
+    assert len(machine.landmarks) == 0
+    np.testing.assert_allclose(machine.scores(Q), exact.scores(Q), atol=1e-3)
+
+
+def median(X):
+    D = PLANE.pairwise(X)
+    return np.median(D[np.triu_indices(len(X), 1)])
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_seams_between_leaves_hardly_show():
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 12, size=(400, 2)).astype(float)
-    y = (X[:, 0] > 8).astype(int)
-    weights = (X[:, 1] != 3).astype(float)
-    given = GivenRows(X, y, weights, 2, np.arange(2))
-    Z, numbers = landmarks.drawn_landmarks(given, 80, rng)
-    np.testing.assert_array_equal(X[numbers], Z)
-    assert len(np.unique(Z, axis=0)) == len(Z)
-    assert (weights[numbers] == 1).all()
-    assert np.mean(y[numbers]) == pytest.approx(np.mean(y[weights > 0]), abs=0.08)
-    assert not (np.diff(numbers) > 0).all()  # in a random order: the first half is a sample too
+    X = rng.uniform(-0.8, 0.8, size=(600, 2))
+    y = np.sin(5 * X[:, :1]) * np.cos(4 * X[:, 1:]) + 0.1 * rng.normal(size=(600, 1))
+    machine, _, _ = fitted(X, y, np.ones(600))
+    line = np.column_stack([np.linspace(-0.7, 0.7, 1400), np.full(1400, 0.1)])
+    to_pivots = PLANE.pairwise(line, machine.landmarks.X)[:, :PIVOTS]
+    both = np.abs(np.diff(machine.scores(line)[:, 0]))
+    for view in machine.views:
+        crosses = np.diff(view.tree.leaf_of(to_pivots)) != 0
+        assert crosses.sum() > 2
+        one = replace(machine, views=(view,), n_trees=1).scores(line)[:, 0]
+        assert both[crosses].max() < np.abs(np.diff(one))[crosses].max()
+        assert both[crosses].max() < 0.06 * np.ptp(machine.scores(line))
 
 
-def test_a_trial_keeps_the_neighbours_of_the_best_ridge():
-    """γ of the sample or a narrower one; among all λ the machine's is the best of the held-out."""
-    rows = problem(n=400, noise=0.3)
-    ridges = (1e-3, 1e-1, 10.0, 1e3)
-    found, _ = fitted(rows, (0.3, 1.0), ridges, 60, np.random.default_rng(0))
-    assert found.tuning.ridge in (1e-1, 1e-3)
-    assert found.tuning.gamma in (0.3, 1.0, 0.3 * 3.0, 3.0)
-    one, _ = fitted(rows, (0.7,), (0.2,), 60, np.random.default_rng(0))
-    assert one.tuning == Tuning(0.7, 0.2)
+@pytest.mark.usefixtures("small_leaves")
+def test_leaves_choose_a_narrower_kernel_and_less_penalty_where_there_is_no_noise():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.8, 0.8, size=(400, 2))
+    y = np.sign(np.sin(12 * X[:, :1]) * np.sin(12 * X[:, 1:]))
+    part = KernelPart("plane", lambda rows: DISTANCE, (0.3, 3.0), (1e-3, 1e-1, 10.0))
+    machine, _, _ = fitted(X, y, np.ones(400), part=part)
+    assert machine.tuning.gamma >= 3.0
+    assert machine.tuning.ridge < 10.0
+    machine, _, _ = fitted(X, rng.normal(size=(400, 1)), np.ones(400), part=part)
+    assert machine.tuning.ridge == 10.0
 
 
-def test_without_noise_the_least_penalty_is_the_best():
-    rows, rng = problem(n=400, noise=0.0), np.random.default_rng(0)
-    found, _ = fitted(rows, (1.0,), (1e-6, 1.0, 1e3), 60, rng)
-    assert found.tuning.ridge == 1e-6
-    # and of noise alone the largest is
-    noise = rows._replace(targets=lambda y: np.random.default_rng(1).normal(size=(len(y), 1)))
-    sample = noise.sample._replace(targets=rng.normal(size=noise.sample.targets.shape))
-    found, _ = fitted(noise._replace(sample=sample), (1.0,), (1e-6, 1.0, 1e3), 60, rng)
-    assert found.tuning.ridge == 1e3
+def test_the_number_of_landmarks_is_the_one_asked_for():
+    X, y, weights = table(300)
+    for asked in (40, 77):
+        machine, _, _ = fitted(X, y, weights, n_landmarks=asked)
+        assert len(machine.landmarks) == asked
+        assert len(np.unique(machine.landmarks.X, axis=0)) == asked
+
+
+def test_the_plan_of_a_fit():
+    assert landmarks.sizes(3000, None) == (1, 3000, 0)
+    plans = [landmarks.sizes(n, None) for n in (10_000, 100_000, 1_000_000)]
+    assert [n_trees for n_trees, _, _ in plans] == [2, 2, 2]
+    for n, (_, size, m) in zip((10_000, 100_000, 1_000_000), plans, strict=True):
+        assert size * size * n <= 3e11
+        assert PIVOTS <= m <= n / 2
+    assert landmarks.sizes(10_000, 77)[2] == 77

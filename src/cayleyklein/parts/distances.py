@@ -16,6 +16,12 @@ from cayleyklein.parts import kernel
 from cayleyklein.parts.places import Places, TargetPlaces
 
 EXACT_PLACES = 1000  # places that weigh the columns
+# Parts of many rows, each of so many places. On 30,000 generated rows of 12 columns, 7 of them
+# noise, four parts leave 0.49 of the variance, and one 0.55. Two halves of 500 or 1,500 rows are
+# no better than all of these at once: log loss +0.004 ± 0.003 on 19 numeric tables.
+MOST_PARTS = 4
+LEAST_SLOPE = 0.1
+N_QUERIES = 100  # rows at which slopes are measured
 
 
 @dataclass(frozen=True)
@@ -114,31 +120,54 @@ def standard_weights(X: Floats, weights: Floats) -> Floats:
 
 
 def weigh_columns(rows: TargetPlaces) -> ColumnDistance:
-    """Weigh columns by the slopes of two fits to at most `EXACT_PLACES` rows."""
-    rows, _ = rows.take(even_rows(len(rows.X), EXACT_PLACES)).centred()
+    """Weigh columns by the slopes of two fits to at most `EXACT_PLACES` rows.
+
+    Of more rows several parts of this size are fitted, and slopes of one part are multiplied with
+    those of others: what is noise in the slopes of one part is none in another.
+    """
+    n_parts = int(np.clip(len(rows.X) // EXACT_PLACES, 1, MOST_PARTS))
+    rows, _ = rows.take(even_rows(len(rows.X), n_parts * EXACT_PLACES)).centred()
     weights = standard_weights(rows.X, rows.weights)
-    queries = even_rows(len(rows.X), 100)
+    queries = rows.X[even_rows(len(rows.X), N_QUERIES)]
+    parts = [rows.take(np.arange(at, len(rows.X), n_parts)) for at in range(n_parts)]
     gamma, penalty = 1.0, 0.3
     for _ in range(2):
-        distances = ColumnDistance(weights)(rows.X)
-        table = kernel.gram_of(distances, gamma / kernel.typical_distance(distances))
-        some = table[queries]
-        coefficients = kernel.solved(table, rows, penalty)
-        weights = slope_weights(weights, rows.X, rows.X[queries], some, coefficients)
+        slopes = []
+        for part in parts:
+            distances = ColumnDistance(weights)(part.X)
+            scaled = gamma / kernel.typical_distance(distances)
+            gram = kernel.gram_of(ColumnDistance(weights)(queries, part.X), scaled)
+            coefficients = kernel.solved(kernel.gram_of(distances, scaled), part, penalty)
+            slopes.append(slopes_of(weights, part.X, queries, gram, coefficients))
+        sizes = shared_sizes(np.stack(slopes))
+        weights = weights * sizes if sizes.any() else weights
     return ColumnDistance(weights)
 
 
-def slope_weights(
+def slopes_of(
     weights: Floats, X: Floats, queries: Floats, gram: Floats, coefficients: Floats
 ) -> Floats:
-    """Return new column weights: the old ones times the slopes of a fitted function.
+    """Return the slopes (d, m, t) of a fitted function at queries, over -γ and column weights.
 
     The slope of f(x) = Σᵢ αᵢ exp(-γ Σⱼ cⱼ|xⱼ - xᵢⱼ|) along column j is -γ cⱼ Σᵢ αᵢ k(x, xᵢ)
-    sign(xⱼ - xᵢⱼ). Its root mean square over queries and targets says how much f depends on the
-    column. `gram` (m, n) is k of queries and fitted rows X.
+    sign(xⱼ - xᵢⱼ). `gram` (m, n) is k of queries and fitted rows X.
     """
-    slopes = np.zeros(len(weights))
+    slopes = np.zeros((len(weights), len(queries), coefficients.shape[1]))
     for j in np.flatnonzero(weights):
-        slope = (gram * np.sign(queries[:, j, None] - X[:, j])) @ coefficients
-        slopes[j] = np.sqrt(np.mean(slope**2))
-    return weights * slopes if slopes.any() else weights
+        slopes[j] = (gram * np.sign(queries[:, j, None] - X[:, j])) @ coefficients
+    return slopes
+
+
+def shared_sizes(slopes: Floats) -> Floats:
+    """Return the root mean square (d,), over queries and targets, of slopes (n_parts, d, m, t).
+
+    Of several parts the squares are products of the slopes of two parts, in the mean over pairs; at
+    least a tenth of what all parts together say is kept.
+    """
+    n_parts = len(slopes)
+    mean = slopes.mean(axis=0)
+    if n_parts == 1:
+        return np.asarray(np.sqrt((mean**2).mean(axis=(1, 2))))
+    squares = (n_parts * mean**2 - (slopes**2).mean(axis=0)) / (n_parts - 1)
+    least = LEAST_SLOPE * np.sqrt((mean**2).mean(axis=(1, 2)))
+    return np.maximum(np.sqrt(np.maximum(squares.mean(axis=(1, 2)), 0.0)), least)

@@ -90,17 +90,17 @@ class Tuning(NamedTuple):
 
 @dataclass(frozen=True)
 class Leaves:
-    """Leaves of rows, and the coefficients of the kernels of their rows and of the landmarks.
+    """Some leaves of a tree, one after the other, and the coefficients of their kernels.
 
     In a leaf, f(x) = Σ cⱼ k(x, zⱼ) over the landmarks + Σ αᵢ k(x, xᵢ) over the rows of the leaf.
     """
 
     tree: LeafTree
+    first: int  # number of the first leaf in the tree
     order: Ints  # numbers of the fitted places, leaf by leaf
     starts: Ints  # (n_leaves + 1,): where each leaf begins in the order
     coefficients: Floats  # α (p, t), in this order
     shared: Floats  # c (n_leaves, m, t)
-    root: Floats  # (m, m): Cholesky factor of B
 
     def of_leaf(self, leaf: int) -> tuple[Ints, Floats]:
         """Return the places of a leaf and their coefficients."""
@@ -111,26 +111,35 @@ class Leaves:
     def single(cls, coefficients: Floats) -> Self:
         """Return one leaf of all places, without landmarks."""
         n, width = coefficients.shape
-        none = np.zeros((1, 0, width))
-        return cls(
-            LeafTree.single(),
-            np.arange(n),
-            np.array([0, n]),
-            coefficients,
-            none,
-            np.zeros((0, 0)),
-        )
+        ends = np.array([0, n])
+        return cls(LeafTree.single(), 0, np.arange(n), ends, coefficients, np.zeros((1, 0, width)))
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Landmarks z, what they say, and how sure they are."""
+
+    X: Floats  # (m, d)
+    numbers: Ints  # (m,): their numbers among the given rows
+    values: Floats  # (m, t): the global function at them
+    root: Floats  # (m, m): Cholesky factor of their kernel K
+    known: Floats  # (m, m): Cholesky factor of K + A/λ, A the sum of kᵢkᵢᵀ over the rows
+
+    @classmethod
+    def none(cls, width: int) -> Self:
+        """Return no landmarks, for targets of a width."""
+        empty = np.zeros((0, 0))
+        return cls(empty, np.zeros(0, dtype=np.intp), np.zeros((0, width)), empty, empty)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
 
 class LeafSystem(NamedTuple):
-    """The factor of Λ of a leaf, and what it makes of the landmarks."""
+    """The factor of Λ of some rows, and what the landmarks say of their kernel."""
 
-    rows: Ints
     root: Floats  # (q, q): Cholesky factor of Λ = K - Q + λW⁻¹
-    cross: Floats  # (q, m): kernel of rows and landmarks
     half: Floats  # (m, q): H, with Q = HᵀH
-    weighed: Floats  # (q, m): R⁻¹ cross
-    solved: Floats  # (q, m): Λ⁻¹ cross
 
 
 @dataclass(frozen=True)
@@ -138,8 +147,8 @@ class KernelMachine(FittedPart):
     """A fitted part: a sum of kernels, and an offset, for each target.
 
     Few rows have one leaf and no landmarks: f(x) = Σᵢ αᵢ exp(-γ d(x, xᵢ)) + offset, over all rows.
-    Many rows have landmarks and leaves, see `landmarks`; f is the mean over the `views`, each of
-    them with leaves of its own.
+    Many rows have landmarks and leaves, see `landmarks`; f is the mean over `n_trees` trees, each
+    of them with leaves of its own. A machine on a worker has some of the leaves.
     """
 
     distance: Distance
@@ -147,11 +156,12 @@ class KernelMachine(FittedPart):
     tuning: Tuning
     rows: Floats  # (p, d): the fitted places
     numbers: Ints  # (p,): their numbers among the given rows
-    targets: Floats  # (p, t): of the places without the offset, or f at landmarks without leaves
+    targets: Floats  # (p, t): of the places, without the offset
     offset: Floats  # (t,)
     noise: Floats  # (p,): λ over the weight of each of the rows
     views: tuple[Leaves, ...]
-    landmarks: Ints  # (m,): their numbers among the fitted places
+    landmarks: Landmarks
+    n_trees: int = 1
     log_likelihood: float = np.nan
 
     @property
@@ -161,128 +171,124 @@ class KernelMachine(FittedPart):
 
     def scores(self, X: Queries) -> Any:
         """Return f (m, t) at rows X."""
-        return on_blocks(self._scores_in_memory, X, len(self.offset))
+        return on_blocks(lambda some: self.leaf_scores(some) + self.offset, X, len(self.offset))
 
-    def _scores_in_memory(self, X: Floats) -> Floats:
-        """Return f (m, t) at rows X in memory."""
+    def leaf_scores(self, X: Floats) -> Floats:
+        """Return f - offset (m, t) at rows X, as far as the leaves of the machine know it."""
         found = np.zeros((len(X), len(self.offset)))
-        for some, at, leaf, near in self._sorted(X):
-            view = self.views[at]
+        for some, view, leaf, near in self._sorted(X):
             rows, coefficients = view.of_leaf(leaf)
             values = near @ view.shared[leaf]
             if len(rows):
                 values += self._gram(X[some], rows) @ coefficients
-            found[some] += values / len(self.views)
-        return found + self.offset
-
-    def variances(self, X: Floats) -> Floats:
-        """Return the variance (m,) of a new target at each row, in units of σ²."""
-        found = np.zeros(len(X))
-        for some, at, leaf, near in self._sorted(X):
-            system = self._system(at, leaf)
-            left, pulled = self._leaf_part(system, X[some], near)
-            shared = halved(self._landmark_root, near.T)
-            rest = halved(self.views[at].root, pulled)
-            lost = column_squares(left) + column_squares(shared) - column_squares(rest)
-            found[some] += (1 + self.tuning.ridge - lost) / len(self.views)
+            found[some] += values / self.n_trees
         return found
 
-    def influences(self, x: Floats) -> tuple[Ints, Floats]:
-        """Return rows (p,), and by how much the target of each moves f at a row x.
+    def variances(self, X: Floats) -> Floats:
+        """Return the variance (m,) of a new target at each row, in units of σ².
 
-        Of many rows those in the leaves of x, which move it most; what a row moves through the
-        landmarks of a view in which it is in another leaf is left out. Where there are landmarks
-        alone, by how much f at each of them moves f at x.
+        Of many rows that of the landmarks' function and that of the leaf's, given the landmarks.
         """
-        rows: list[Ints] = []
-        moved: list[Floats] = []
-        for _, at, leaf, near in self._sorted(x[None]):
-            system = self._system(at, leaf)
-            if not len(system.rows):  # f is interpolated between its values at the landmarks
-                half = halved(self._landmark_root, near.T)
-                rows.append(self.landmarks)
-                moved.append(halved(self._landmark_root, half, transposed=True)[:, 0])
-                continue
-            left, pulled = self._leaf_part(system, x[None], near)
-            known = halved(system.root, left, transposed=True)
-            rest = halved(self.views[at].root, halved(self.views[at].root, pulled), transposed=True)
-            rows.append(system.rows)
-            moved.append((known + system.solved @ rest)[:, 0] / len(self.views))
-        distinct, place = np.unique(np.concatenate(rows), return_inverse=True)
-        found: Floats = np.bincount(place, weights=np.concatenate(moved)).astype(float)
-        return distinct, found
+        found = np.zeros(len(X))
+        for some, view, leaf, near in self._sorted(X):
+            system, own, said = self._own_kernel(view, leaf, X[some], near)
+            lost = column_squares(halved(system.root, own)) + column_squares(said)
+            known = column_squares(halved(self.landmarks.known, near.T))
+            found[some] += (1 + self.tuning.ridge - lost + known) / self.n_trees
+        return found
 
     def row_effects(self, x: Floats) -> tuple[Ints, Floats]:
         """Return numbers of fitted rows (p,), and what each adds to the scores (p, t) of a row x.
 
-        A machine is linear in the targets of the fitted rows: what each adds is exact, but for
-        rows in other leaves, see `influences`.
+        A machine is linear in the targets of the rows in the leaves of x, and in the values of the
+        global function at the landmarks: what each adds is exact.
         """
-        rows, moved = self.influences(x)
-        return self.numbers[rows], moved[:, None] * self.targets[rows]
+        marks = self.landmarks
+        numbers, added = [marks.numbers[:0]], [marks.values[:0]]
+        for _, view, leaf, near in self._sorted(x[None]):
+            system, own, said = self._own_kernel(view, leaf, x[None], near)
+            rows, _ = view.of_leaf(leaf)
+            moved = halved(system.root, halved(system.root, own), transposed=True)
+            numbers.append(self.numbers[rows])
+            added.append(moved * self.targets[rows])
+            rest = said - system.half @ moved
+            numbers.append(marks.numbers)
+            added.append(halved(marks.root, rest, transposed=True) * marks.values)
+        return summed_effects(np.concatenate(numbers), np.concatenate(added) / self.n_trees)
 
-    def _sorted(self, X: Floats) -> Iterator[tuple[Ints, int, int, Floats]]:
-        """Yield rows of X that share a leaf of a view, and their kernel of the landmarks.
+    def _sorted(self, X: Floats) -> Iterator[tuple[Ints, Leaves, int, Floats]]:
+        """Yield rows of X that share a leaf, the leaf, and their kernel of the landmarks.
 
-        The view and the leaf come as numbers.
+        Rows in leaves that the machine does not have are left out.
         """
         largest = max(int(np.diff(view.starts).max()) for view in self.views)
-        step = max(1, GRAM_ENTRIES // max(1, largest, len(self.landmarks)))
-        marks = self.rows[self.landmarks]
+        marks = self.landmarks.X
+        step = max(1, GRAM_ENTRIES // max(1, largest, len(marks)))
         for start in range(0, len(X), step):
             block = X[start : start + step]
-            far = np.zeros((len(block), 0))
-            if len(marks):
-                far = self.distance(block, marks)
-            leaves = [view.tree.leaf_of(far[:, :PIVOTS]) for view in self.views]
+            far = self.distance(block, marks[:PIVOTS]) if len(marks) else np.zeros((len(block), 0))
+            leaves = [view.tree.leaf_of(far) - view.first for view in self.views]
+            own = [
+                (each >= 0) & (each < len(view.shared))
+                for each, view in zip(leaves, self.views, strict=True)
+            ]
+            asked = np.flatnonzero(np.any(own, axis=0))
+            far = far[asked]
+            if len(marks) > PIVOTS and len(asked):
+                far = np.hstack([far, self.distance(block[asked], marks[PIVOTS:])])
             near = gram_of(far, self.gamma)
-            for at, leaf_of in enumerate(leaves):
+            for view, leaf_of in zip(self.views, leaves, strict=True):
+                leaf_of = leaf_of[asked]
                 for leaf in np.unique(leaf_of):
-                    some = np.flatnonzero(leaf_of == leaf)
-                    yield start + some, at, int(leaf), near[some]
+                    if 0 <= leaf < len(view.shared):
+                        some = np.flatnonzero(leaf_of == leaf)
+                        yield start + asked[some], view, int(leaf), near[some]
 
-    def _leaf_part(self, system: LeafSystem, X: Floats, near: Floats) -> tuple[Floats, Floats]:
-        """Return R⁻¹u (q, m'), with Λ = RRᵀ and u the leaf's own kernel, and kₘ - Kₘᵦ Λ⁻¹u.
+    def _own_kernel(
+        self, view: Leaves, leaf: int, X: Floats, near: Floats
+    ) -> tuple[LeafSystem, Floats, Floats]:
+        """Return the system of a leaf, its own kernel of rows X (q, m'), and the landmarks' share.
 
-        `near` are kₘ of rows X; u is their kernel of the rows of the leaf, less Q.
+        `near` is the kernel of X and the landmarks; of it the share is H, with Q = HᵀH.
         """
-        if not len(system.rows):
-            return np.zeros((0, len(X))), near.T
-        own = self._gram(X, system.rows).T
-        own -= system.half.T @ halved(self._landmark_root, near.T)
-        return halved(system.root, own), near.T - system.solved.T @ own
-
-    def _gram(self, X: Floats, rows: Ints) -> Floats:
-        """Return the kernel of rows X and some fitted places."""
-        return gram_of(self.distance(X, self.rows[rows]), self.gamma)
-
-    def _system(self, view: int, leaf: int) -> LeafSystem:
-        """Return the system of a leaf of a view. A few are kept, to be asked again."""
-        key = view, leaf
-        found = self._systems.get(key)
-        if found is None:
-            rows, _ = self.views[view].of_leaf(leaf)
-            marks = self.rows[self.landmarks]
-            found = leaf_system(
-                self.distance, self.gamma, self.rows, rows, self.noise, marks, self._landmark_root
-            )
+        rows, _ = view.of_leaf(leaf)
+        # a few are kept, to be asked again
+        key = id(view), leaf
+        if key not in self._systems:
             if len(self._systems) > 4:
                 self._systems.clear()
-            self._systems[key] = found
-        return found
+            cross = self._gram(self.rows[rows], None)
+            self._systems[key] = leaf_system(
+                gram_of(self.distance(self.rows[rows]), self.gamma),
+                self.noise[rows],
+                cross,
+                self.landmarks.root,
+            )
+        system = self._systems[key]
+        said = halved(self.landmarks.root, near.T)
+        return system, self._gram(X, rows).T - system.half.T @ said, said
+
+    def _gram(self, X: Floats, rows: Ints | None) -> Floats:
+        """Return the kernel of rows X and some fitted places, or the landmarks."""
+        if rows is None and not len(self.landmarks):
+            return np.zeros((len(X), 0))
+        others = self.landmarks.X if rows is None else self.rows[rows]
+        return gram_of(self.distance(X, others), self.gamma)
 
     @cached_property
     def _systems(self) -> dict[tuple[int, int], LeafSystem]:
         return {}
 
-    @cached_property
-    def _landmark_root(self) -> Floats:
-        """Return the Cholesky factor of the kernel of the landmarks."""
-        return landmark_root(self.distance, self.gamma, self.rows[self.landmarks])
-
     def __getstate__(self) -> dict[str, Any]:
-        made = {"_systems", "_landmark_root"}
-        return {name: value for name, value in vars(self).items() if name not in made}
+        return {name: value for name, value in vars(self).items() if name != "_systems"}
+
+
+def summed_effects(numbers: Ints, added: Floats) -> tuple[Ints, Floats]:
+    """Return each row once, and all that it adds."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    total = np.zeros((len(distinct), added.shape[1]))
+    np.add.at(total, place, added)
+    return distinct, total
 
 
 def halved(root: Floats, values: Floats, *, transposed: bool = False) -> Floats:
@@ -299,44 +305,23 @@ def column_squares(values: Floats) -> Floats:
     return np.asarray(np.einsum("kn,kn->n", values, values))
 
 
-def landmark_root(distance: Distance, gamma: float, landmarks: Floats) -> Floats:
-    """Return the Cholesky factor of the kernel of landmarks, which a metric may not tell apart."""
-    m = len(landmarks)
-    if not m:
-        return np.zeros((0, 0))
-    gram = gram_of(distance(landmarks), gamma)
-    gram[np.diag_indices(m)] += JITTER
-    return np.asarray(linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False))
+def leaf_system(gram: Floats, noise: Floats, cross: Floats, root: Floats) -> LeafSystem:
+    """Factor Λ of the rows of a leaf; overwrites their Gram matrix.
+
+    `cross` is the kernel of the rows and the landmarks, `root` the factor of that of the landmarks.
+    """
+    half = halved(root, cross.T)
+    if len(half):
+        gram -= half.T @ half
+    gram[np.diag_indices(len(gram))] += noise
+    return LeafSystem(lower_factor(gram), half)
 
 
-def leaf_system(
-    distance: Distance,
-    gamma: float,
-    X: Floats,
-    rows: Ints,
-    noise: Floats,
-    landmarks: Floats,
-    root: Floats,
-) -> LeafSystem:
-    """Factor the system of some rows of X; `root` is the factor of the kernel of the landmarks."""
-    q, m = len(rows), len(landmarks)
-    if not q:
-        none = np.zeros((0, m))
-        return LeafSystem(rows, np.zeros((0, 0)), none, none.T, none, none)
-    own = X[rows]
-    system = gram_of(distance(own), gamma)
-    half, cross = np.zeros((0, q)), np.zeros((q, 0))
-    if m:
-        cross = gram_of(distance(own, landmarks), gamma)
-        half = halved(root, cross.T)
-        system -= half.T @ half
-    system[np.diag_indices(q)] += noise[rows]
-    factor = linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-    weighed = solved = cross
-    if m:
-        weighed = halved(factor, cross)
-        solved = halved(factor, weighed, transposed=True)
-    return LeafSystem(rows, np.asarray(factor), cross, half, weighed, solved)
+def lower_factor(system: Floats) -> Floats:
+    """Return the Cholesky factor of a positive definite matrix, in its place."""
+    if not len(system):
+        return system
+    return np.asarray(linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False))
 
 
 def gram_of(distances: Floats, gamma: float) -> Floats:
@@ -387,7 +372,7 @@ def fit_machine(
         offset=mean,
         noise=ridge / rows.weights,
         views=(Leaves.single(coefficients),),
-        landmarks=np.zeros(0, dtype=np.intp),
+        landmarks=Landmarks.none(len(mean)),
         log_likelihood=likelihood,
     )
 

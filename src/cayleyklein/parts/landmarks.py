@@ -1,44 +1,54 @@
 """A kernel machine of many rows: landmarks for the global shape, and exact machines in leaves.
 
-With K the kernel of m landmarks, and Q = Kₙₘ K⁻¹ Kₘₙ what they say of the kernel of the rows, the
-kernel of two rows is taken to be Q, and in one leaf the exact one (the partially independent
-conditional of Snelson and Ghahramani 2007). With Λ = λW⁻¹ + (exact kernel - Q) of a leaf,
-B = K + Σ Kₘᵦ Λ⁻¹ Kᵦₘ and b = Σ Kₘᵦ Λ⁻¹ yᵦ, summed over the leaves, and a = B⁻¹ b,
+With K the kernel of m landmarks, and kₘ(x) that of a row and the landmarks, the global function is
+the sum of kernels at landmarks with the least squared error (the Nyström method, Williams and
+Seeger 2001),
 
-    α = Λ⁻¹ (yᵦ - Kᵦₘ a),  f(x) = kₘ(x)ᵀ a + (kᵦ(x) - Kᵦₘ K⁻¹ kₘ(x))ᵀ α,
-    yᵢ - f₋ᵢ(xᵢ) = αᵢ / Gᵢᵢ,  Gᵢᵢ = (Λ⁻¹ - Λ⁻¹ Kᵦₘ B⁻¹ Kₘᵦ Λ⁻¹)ᵢᵢ               without row i.
+    global(x) = kₘ(x)ᵀ a,  (A + λK) a = b,  A = Σ wᵢ kₘ(xᵢ) kₘ(xᵢ)ᵀ,  b = Σ wᵢ kₘ(xᵢ) yᵢ.
 
-One leaf is the exact machine, whatever the landmarks, and leaves without rows of their own are a
-sum of kernels at landmarks (the Nyström method, Williams and Seeger 2001). Two trees with other
-leaves are averaged, so that the seams between leaves hardly show.
+Sums are added up block by block. What the landmarks say of the kernel of two rows is Q = Kₙₘ K⁻¹ Kₘₙ.
+In a leaf the rest K - Q of the kernel is the covariance of what the global function misses (as in
+Snelson and Ghahramani 2007):
 
-With leaves all rows are fitted once. The scores of rows that neither the metric nor the weights of
-columns have seen are those without them, in closed form; they weigh the parts. Landmarks alone need
-nothing but the sums A = KₘₙWKₙₘ and KₘₙWy, which are added up where the rows are, in memory or on a
-cluster; some rows are held out, choose γ, λ and the number of landmarks, and are added at the end.
-The same rows choose between leaves and landmarks alone.
+    Λ = K - Q + λW⁻¹,  α = Λ⁻¹ (yᵦ - Kᵦₘ a),
+    f(x) = global(x) + leaf(x),  leaf(x) = (kᵦ(x) - Kᵦₘ K⁻¹ kₘ(x))ᵀ α,
+    yᵢ - f₋ᵢ(xᵢ) = αᵢ / Gᵢᵢ,  G = Λ⁻¹                                            without row i.
+
+One leaf of all rows without landmarks is the exact machine. Two trees with other leaves are
+averaged, so that the seams between leaves hardly show.
+
+Held-out rows, which neither the metric nor the weights of columns have seen, weigh the parts: a
+global function without all of them, and leaves without each of them, say what is left out.
+
+On a cluster the same functions run where the rows are. Each worker gets the landmarks and trees
+once; rows that share a group of leaves meet on one worker, which fits and keeps these leaves.
 """
 
+import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
-from scipy import linalg
 
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein.learning.rows import GivenRows, distinct_rows, draw_by_class
-from cayleyklein.learning.samples import TIE, gain_of
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.metrics import Metric
+from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import slices
+from cayleyklein.parts.base import FittedPart, Queries
 from cayleyklein.parts.kernel import (
     GRAM_ENTRIES,
+    JITTER,
     Distance,
     KernelMachine,
     KernelPart,
+    Landmarks,
     Leaves,
     Tuning,
     best_ridge,
@@ -46,94 +56,273 @@ from cayleyklein.parts.kernel import (
     fit_machine,
     gram_of,
     halved,
-    landmark_root,
     leaf_system,
+    lower_factor,
     solve_left_out,
-    typical_distance,
+    summed_effects,
 )
 from cayleyklein.parts.leaves import PIVOTS, LeafTree, split_into_leaves
-from cayleyklein.parts.places import TargetPlaces
+from cayleyklein.parts.places import Places, TargetPlaces, pool_rows
 
 # Up to which all rows are one leaf. Of 6,000 rows leaves take longer, and have more log loss.
 EXACT_ROWS = 6000
-# Beyond, landmarks only: of 100,000 generated rows leaves with fewer landmarks were worse.
-LEAVES_UP_TO = 30_000
-LEAVES_GAIN = 2  # standard errors by which leaves must be better than landmarks alone
+N_TREES = 2
 LEAF_WORK = 1.6e10  # rows times the squared size of a leaf
-LEAST_LEAF, MOST_LEAF = 500, 1500  # rows of a leaf
-LANDMARK_WORK = 6.4e6  # rows times landmarks
-LEAST_LANDMARKS, MOST_LANDMARKS = 250, 1000
+LEAST_LEAF, MOST_LEAF = 500, 1000  # rows of a leaf
+LEAST_LANDMARKS, MOST_LANDMARKS = 250, 500
 TRIAL_LEAVES, TRIAL_ROWS = 2, 1000  # leaves, and their size, that choose γ and λ
+START_PLACES = 1000  # places of the sample at which γ and λ start
+GROUP_ROWS = 50_000  # of the leaves that meet on a worker
 
-SHARES = (0.5, 1.0)  # of the landmarks that are tried: fewer, if as good, predict more quickly
 
-
-class ManyRows(NamedTuple):
-    """Rows of which some are held out, to fit a part to.
+class HeldOut(NamedTuple):
+    """Held-out rows, and their places among all rows.
 
     Attributes
     ----------
-    rest : GivenRows
-        All rows, those that are held out with the weight 0.
-    held_out : GivenRows
-        The held-out rows, in memory.
-    pool : GivenRows
-        A sample of `rest` in memory.
-    sample : TargetPlaces
-        The places of a smaller sample.
-    targets : callable
-        Makes what machines are fitted to, of targets.
+    X : ndarray of shape (s, d)
+    truth : ndarray of shape (s, t)
+        What machines are fitted to.
+    weights : ndarray of shape (s,)
+    numbers : ndarray of shape (s,)
+        Numbers of their places.
+    places : TargetPlaces
+        These places, whose weights are those in the fit.
+    counted : bool
+        Whether one row of a place is left out, and not all of them.
     """
 
-    rest: GivenRows
-    held_out: GivenRows
+    X: Floats
+    truth: Floats
+    weights: Floats
+    numbers: Ints
+    places: TargetPlaces
+    counted: bool
+
+
+@dataclass(frozen=True)
+class ManyRows:
+    """Many rows to fit a machine to, in memory or on a cluster.
+
+    Attributes
+    ----------
+    blocks : list
+        `TargetPlaces` in memory, or tasks that yield them.
+    n : int
+        Number of places.
+    offset : ndarray of shape (t,)
+        Mean target.
+    pool : GivenRows
+        A sample in memory, without the held-out rows, with the numbers of their places.
+    sample : TargetPlaces
+        The places of a smaller sample.
+    held_out : HeldOut
+    on_cluster : bool
+    """
+
+    blocks: list[Any]
+    n: int
+    offset: Floats
     pool: GivenRows
     sample: TargetPlaces
-    targets: Callable[[AnyArray], Floats]
+    held_out: HeldOut
+    on_cluster: bool
+
+    @classmethod
+    def of(
+        cls,
+        given: GivenRows,
+        held_out: GivenRows,
+        pool: GivenRows,
+        sample: TargetPlaces,
+        targets: Callable[[AnyArray], Floats],
+        counted: bool,
+    ) -> Self:
+        """Take all rows, which have numbers, and those that are held out, with their targets.
+
+        Rows in memory are pooled to places. On a cluster each is a place of its own.
+        """
+        truth = targets(held_out.target)
+        all_targets = targets(given.target)
+        offset = given.weights @ all_targets / given.weights.sum()
+        blocks: list[Any]
+        if isinstance(given.X, RowBlocks):
+            starts = given.X.starts
+            parts = zip(
+                given.X.blocks,
+                np.split(all_targets, starts[1:]),
+                np.split(given.weights, starts[1:]),
+                starts,
+                strict=True,
+            )
+            blocks = [_distributed.task(block_of_places, *each) for each in parts]
+            n = int((given.weights > 0).sum())
+            places = block_of_places(held_out.X, truth, held_out.weights, 0)
+            numbers = cast(Ints, held_out.numbers)
+        else:
+            every = pool_rows(given, all_targets, counted)
+            every = every._replace(numbers=cast(Ints, given.numbers)[every.numbers])
+            blocks, n = [every], len(every.X)
+            of_rows = Places.pooled(given.X, given.weights, ordered=True).of_rows
+            held = np.flatnonzero(np.isin(given.numbers, held_out.numbers))
+            places = every.take(of_rows[held])
+            numbers = places.numbers
+        X = cast(Floats, held_out.X)
+        held_places = HeldOut(X, truth, held_out.weights, numbers, places, counted)
+        on_cluster = isinstance(given.X, RowBlocks)
+        return cls(blocks, n, offset, pool, sample, held_places, on_cluster)
+
+    def each(self, function: Callable[..., Any], *sent: Any) -> list[Any]:
+        """Return a function of each block, or the tasks that will find it."""
+        if not self.on_cluster:
+            return [function(block, *sent) for block in self.blocks]
+        values = [_distributed.held(value) for value in sent]
+        return [_distributed.task(function, block, *values) for block in self.blocks]
+
+    def gathered(self, found: list[Any], doing: str) -> list[Any]:
+        """Return results in memory."""
+        return list(_distributed.compute(*found, doing=doing)) if self.on_cluster else found
 
 
-def fit_by_landmarks(
+def block_of_places(X: Floats, targets: Floats, weights: Floats, start: int) -> TargetPlaces:
+    """Return rows of positive weight, each a place of its own, numbered from a start."""
+    kept = np.flatnonzero(weights > 0)
+    ones = np.ones(len(kept))
+    return TargetPlaces(X[kept], targets[kept], weights[kept], ones, 0 * ones, start + kept)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a worker must know to fit leaves: the kernel, landmarks and trees.
+
+    `coefficients` are a of the global function; `without` those of one without the held-out rows,
+    whose places have the sorted numbers `asked`.
+    """
+
+    distance: Distance
+    gamma: float
+    tuning: Tuning
+    offset: Floats
+    landmarks: Landmarks
+    coefficients: Floats
+    without: Floats
+    trees: tuple[LeafTree, ...]
+    asked: Ints
+
+    @property
+    def kernel(self) -> "LandmarkKernel":
+        return LandmarkKernel(self.distance, self.gamma, self.landmarks.X)
+
+    def leaf_of(self, X: Floats, tree: LeafTree) -> Ints:
+        """Return the leaf (n,) of rows."""
+        return leaves_of(self.distance, self.landmarks.X, tree, X)
+
+    def machine(self, places: TargetPlaces, views: tuple[Leaves, ...]) -> KernelMachine:
+        """Return the machine of some places and leaves."""
+        return KernelMachine(
+            distance=self.distance,
+            gamma=self.gamma,
+            tuning=self.tuning,
+            rows=places.X,
+            numbers=places.numbers,
+            targets=places.targets - self.offset,
+            offset=self.offset,
+            noise=self.tuning.ridge / places.weights,
+            views=views,
+            landmarks=self.landmarks,
+            n_trees=len(self.trees),
+        )
+
+
+class LeftOut(NamedTuple):
+    """α and Gᵢᵢ of some places, by fits whose global function is without the held-out rows."""
+
+    numbers: Ints
+    alpha: Floats
+    inverse: Floats
+
+    @classmethod
+    def joined(cls, some: list["LeftOut"]) -> "LeftOut":
+        """Return those of several groups of leaves, in the order of the numbers."""
+        numbers, alpha, inverse = map(np.concatenate, zip(*some, strict=True))
+        order = np.argsort(numbers)
+        return cls(numbers[order], alpha[order], inverse[order])
+
+
+def fit_part(
     part: KernelPart,
     rows: ManyRows,
     metric: Metric | None,
     n_landmarks: int | None,
     rng: np.random.Generator,
-) -> tuple[KernelMachine, Floats]:
-    """Fit a machine to many rows; return it, and the scores of held-out rows without them.
+) -> tuple[FittedPart, Floats, Floats]:
+    """Fit a machine to many rows; return it, and what it says of the held-out ones.
 
-    γ is the sample's or a narrower one, by a small trial, and λ is about the best of the trial.
-    Without a number of landmarks there are as many as earn it.
+    Of each held-out row, without it, the scores (s, t) and the variance (s,) in units of σ². The
+    distance, and where to begin with γ and λ, come from a sample, which has none of these rows.
+    Some leaves, as exact machines, choose γ and λ.
     """
-    gammas, ridges = part.gammas, part.ridges
     distance = part.distance(rows.sample, metric)
-    tunings = [Tuning(gamma, penalty) for gamma in gammas for penalty in ridges]
-    if len(tunings) > 1:
-        start = fit_machine(distance, rows.sample, None, gammas, ridges).tuning.gamma
-        # a narrower one, too: with more rows, nearer ones can decide
-        tried = {start, 3 * start} if len(gammas) > 1 else {start}
-        tunings = [Tuning(gamma, penalty) for gamma in sorted(tried) for penalty in ridges]
-        trial = rows._replace(rest=rows.pool.draw(20_000, 1, rng))
-        some = drawn_landmarks(rows.rest, 500, rng)
-        fitted, _ = fit_landmarks(distance, *some, trial, tunings)
-        gamma = fitted.tuning.gamma
-        at = ridges.index(fitted.tuning.ridge)
-        tunings = [Tuning(gamma, penalty) for penalty in ridges[max(0, at - 1) : at + 2]]
-    n = int((rows.rest.weights > 0).sum())
-    # the sums of a machine take n m² multiplications: some seconds on two cores
-    most = min(int(np.clip(np.sqrt(2e11 / n), 500, 2000)), n // 2)
-    size = max(2, most if n_landmarks is None else min(n_landmarks, n))
-    landmarks, numbers = drawn_landmarks(rows.rest, size, rng)
-    return fit_landmarks(distance, landmarks, numbers, rows, tunings)
+    few = rows.sample.take(even_rows(len(rows.sample.X), START_PLACES))
+    start = fit_machine(distance, few, None, part.gammas, part.ridges)
+    unit = start.tuning.gamma / start.gamma
+    n_trees, size, m = sizes(rows.n, n_landmarks)
+    first, _ = distinct_rows(cast(Floats, rows.pool.X))
+    X = cast(Floats, rows.pool.X)[first]
+    marks = rng.permutation(len(X))[: max(m, PIVOTS)]
+    to_pivots = distance(X, X[marks[:PIVOTS]])
+    share = len(X) / rows.n
+    trees = tuple(
+        split_into_leaves(to_pivots, max(2, round(size * share)), rng)
+        if size < rows.n
+        else LeafTree.single(to_pivots.shape[1])
+        for _ in range(n_trees)
+    )
+    tuning = start.tuning
+    if len(part.gammas) * len(part.ridges) > 1:
+        trial = trees[0]
+        if size > TRIAL_ROWS:
+            trial = split_into_leaves(to_pivots, max(2, round(TRIAL_ROWS * share)), rng)
+        some = even_rows(trial.n_leaves, TRIAL_LEAVES)
+        found = rows.each(in_leaves, distance, X[marks[:PIVOTS]], trial, some)
+        leaves = joined_pieces(rows.gathered(found, "reading some leaves"))
+        few_leaves = [each._replace(targets=each.targets - rows.offset) for each in leaves]
+        tuning = tuned_in_leaves(part, few_leaves, distance, unit, tuning)
+    landmarks = Landmarks.none(len(rows.offset))
+    coefficients = without = np.zeros((0, len(rows.offset)))
+    if m:
+        numbers = cast(Ints, rows.pool.numbers)[first][marks[:m]]
+        landmarks, coefficients, without = fit_landmarks(
+            rows, distance, tuning, tuning.gamma / unit, X[marks[:m]], numbers
+        )
+    plan = Plan(
+        distance=distance,
+        gamma=tuning.gamma / unit,
+        tuning=tuning,
+        offset=rows.offset,
+        landmarks=landmarks,
+        coefficients=coefficients,
+        without=without,
+        trees=trees,
+        asked=np.unique(rows.held_out.numbers),
+    )
+    machine, left_out = fit_on_cluster(plan, rows) if rows.on_cluster else fit_here(plan, rows)
+    scores, variances = said_of_held_out(plan, rows.held_out, left_out)
+    return machine, scores, variances
 
 
-def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
-    """Return distinct rows in a random order, drawn by class, and their numbers."""
-    kept = np.flatnonzero(given.weights > 0)
-    numbers = kept[draw_by_class(given.labels[kept], size, 1, rng)]
-    X = cast(Floats, given.take(numbers).X)
-    first, _ = distinct_rows(X)
-    order = rng.permutation(first)[:size]
-    return np.ascontiguousarray(X[order]), numbers[order]
+def sizes(n: int, n_landmarks: int | None) -> tuple[int, int, int]:
+    """Return the numbers of trees, of rows of a leaf, and of landmarks for n rows.
+
+    One leaf of all rows is exact, and needs no landmarks.
+    """
+    if n <= EXACT_ROWS and n_landmarks is None:
+        return 1, n, 0
+    size = int(np.clip(np.sqrt(LEAF_WORK / n), LEAST_LEAF, MOST_LEAF))
+    m = int(np.clip(size // 2, LEAST_LANDMARKS, MOST_LANDMARKS))
+    if n_landmarks is not None:
+        m = n_landmarks
+    return N_TREES, size, min(max(m, PIVOTS), n // 2)
 
 
 class LandmarkKernel(NamedTuple):
@@ -144,255 +333,45 @@ class LandmarkKernel(NamedTuple):
     landmarks: Floats
 
     def gram(self, X: Floats) -> Floats:
+        if not len(self.landmarks):
+            return np.zeros((len(X), 0))
         return gram_of(self.distance(X, self.landmarks), self.gamma)
 
 
-def row_sums(kernel: LandmarkKernel, X: Floats, targets: Floats, weights: Floats) -> Floats:
-    """Return A = KᵀWK and b = KᵀWy of rows with centred targets (n, t), beside each other."""
-    m = len(kernel.landmarks)
-    squares, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
-    for some in slices(len(X), max(1, GRAM_ENTRIES // m)):
-        roots = np.sqrt(weights[some])[:, None]
-        gram = kernel.gram(X[some])
-        gram *= roots
-        squares += gram.T @ gram
-        products += gram.T @ (roots * targets[some])
-    return np.hstack([squares, products])
+def leaves_of(distance: Distance, pivots: Floats, tree: LeafTree, X: Floats) -> Ints:
+    """Return the leaf (n,) of rows."""
+    if tree.n_leaves == 1:
+        return np.zeros(len(X), dtype=np.intp)
+    steps = slices(len(X), GRAM_ENTRIES // PIVOTS)
+    return np.concatenate([tree.leaf_of(distance(X[some], pivots[:PIVOTS])) for some in steps])
 
 
-def sum_blocks(kernel: LandmarkKernel, rows: GivenRows, targets: Floats) -> Floats:
-    """Add up the sums of all rows, where they are; `targets` (n, t) are in memory."""
-    weights = rows.weights
-    if not isinstance(rows.X, RowBlocks):
-        kept = weights > 0
-        return row_sums(kernel, rows.X[kept], targets[kept], weights[kept])
-    sent, cuts = _distributed.held(kernel), rows.X.starts[1:]
-    parts = zip(rows.X.blocks, np.split(targets, cuts), np.split(weights, cuts), strict=True)
-    found = [_distributed.task(row_sums, sent, *part) for part in parts]
-    while len(found) > 1:
-        groups = [found[at : at + 8] for at in range(0, len(found), 8)]
-        found = [_distributed.task(sum, group) for group in groups]
-    return cast(Floats, _distributed.compute(found[0], doing="adding up the rows")[0])
+def in_leaves(
+    block: TargetPlaces, distance: Distance, pivots: Floats, tree: LeafTree, some: Ints
+) -> list[TargetPlaces]:
+    """Return the places of a block in each of some leaves."""
+    leaf_of = leaves_of(distance, pivots, tree, block.X)
+    return [block.take(np.flatnonzero(leaf_of == leaf)) for leaf in some]
 
 
-def solved_sums(gram: Floats, sums: Floats, penalty: float) -> Floats:
-    """Return a (m, t) of (A + λK) a = b, of the first m landmarks; `gram` is K of these."""
-    m, n = len(gram), len(sums)
-    system = sums[:m, :m] + penalty * gram
-    system[np.diag_indices(m)] *= 1 + 1e-12  # rounding may lose least eigenvalues
-    factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-    return np.asarray(linalg.cho_solve(factor, sums[:m, n:], check_finite=False))
+def joined_pieces(by_block: list[list[TargetPlaces]]) -> list[TargetPlaces]:
+    """Return the places of each leaf, or group of leaves, of all blocks."""
+    return [joined(pieces) for pieces in zip(*by_block, strict=True)]
 
 
-def fit_landmarks(
-    distance: Distance, landmarks: Floats, numbers: Ints, rows: ManyRows, tunings: list[Tuning]
-) -> tuple[KernelMachine, Floats]:
-    """Fit a machine to all rows; return it, and the scores of held-out rows without them.
-
-    The tuning and the share of the landmarks are those with the least squared error on the held-out
-    rows; more landmarks must gain more than a tie. Then these rows are added.
-    """
-    rest, held_out = rows.rest, rows.held_out
-    targets = rows.targets(rest.target)
-    mean = rest.weights @ targets / rest.weights.sum()
-    among = distance(landmarks)
-    unit = typical_distance(among)
-    X = cast(Floats, held_out.X)
-    truth = rows.targets(held_out.target) - mean
-    shares = held_out.weights / held_out.weights.sum()
-    best: tuple[Floats, Tuning, int, Floats] | None = None
-    for gamma in sorted({tuning.gamma for tuning in tunings}):
-        kernel = LandmarkKernel(distance, gamma / unit, landmarks)
-        sums = sum_blocks(kernel, rest, targets - mean)
-        gram = np.exp(-kernel.gamma * among)
-        held = kernel.gram(X)
-        for m in (round(share * len(landmarks)) for share in SHARES):
-            for tuning in (each for each in tunings if each.gamma == gamma):
-                a = solved_sums(gram[:m, :m], sums, tuning.ridge)
-                losses = ((held[:, :m] @ a - truth) ** 2).sum(axis=1)
-                if best is not None:
-                    gain, error = gain_of(best[0], losses, shares)
-                    if gain <= (TIE * error if m > best[2] else 0.0):
-                        continue
-                best = losses, tuning, m, sums
-    assert best is not None
-    _, tuning, m, sums = best
-    kernel = LandmarkKernel(distance, tuning.gamma / unit, landmarks[:m])
-    gram = np.exp(-kernel.gamma * among[:m, :m])
-    scores = kernel.gram(X) @ solved_sums(gram, sums, tuning.ridge) + mean
-    sums = np.delete(sums[:m], slice(m, len(landmarks)), axis=1)  # of the landmarks that are kept
-    sums += row_sums(kernel, X, truth, held_out.weights)
-    coefficients = solved_sums(gram, sums, tuning.ridge)
-    none = np.zeros(0, dtype=np.intp)
-    view = Leaves(
-        tree=LeafTree.single(PIVOTS),
-        order=none,
-        starts=np.zeros(2, dtype=np.intp),
-        coefficients=np.zeros((0, len(mean))),
-        shared=coefficients[None],
-        root=factored(gram + sums[:, :m] / tuning.ridge),
-    )
-    fitted = KernelMachine(
-        distance=distance,
-        gamma=kernel.gamma,
-        tuning=tuning,
-        rows=kernel.landmarks,
-        numbers=numbers[:m],
-        targets=gram @ coefficients,
-        offset=mean,
-        noise=np.full(m, tuning.ridge),
-        views=(view,),
-        landmarks=np.arange(m),
-    )
-    return fitted, scores
-
-
-def factored(system: Floats) -> Floats:
-    """Return the Cholesky factor of a system of landmarks; rounding may lose least eigenvalues."""
-    system[np.diag_indices(len(system))] *= 1 + 1e-12
-    return np.asarray(linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False))
-
-
-# -- rows in memory ------------------------------------------------------------------------
-
-
-class AskedPlaces(NamedTuple):
-    """Places to fit a machine to, and those of them whose scores are asked for without them.
-
-    Attributes
-    ----------
-    all : TargetPlaces
-        The places of all rows.
-    asked : ndarray of shape (s,)
-        The place of each held-out row.
-    truth : ndarray of shape (s, t)
-        What machines are fitted to of these rows.
-    counted : bool
-        Whether one row of the place is left out, and not all of them.
-    """
-
-    all: TargetPlaces
-    asked: Ints
-    truth: Floats
-    counted: bool
-
-
-def fit_part(
-    part: KernelPart,
-    rows: ManyRows,
-    asked: AskedPlaces | None,
-    metric: Metric | None,
-    n_landmarks: int | None,
-    rng: np.random.Generator,
-) -> tuple[KernelMachine, Floats, Floats]:
-    """Fit a machine to many rows; return it, and what it says of the held-out ones.
-
-    Of each held-out row, without it, the scores (m, t) and the variance (m,) in units of σ². Rows
-    on a cluster, which have no `asked` places, have landmarks only, and so have very many rows.
-    Between them and leaves with fewer landmarks the held-out rows choose. Leaves must be clearly
-    better, as landmarks alone are judged by a fit without all of these rows.
-    """
-    n = 0 if asked is None else len(asked.all.X)
-    by_leaves = None
-    if asked is not None and n <= LEAVES_UP_TO:
-        by_leaves = fit_by_leaves(part, asked, rows.sample, metric, n_landmarks, rng)
-        if n <= EXACT_ROWS and n_landmarks is None:
-            return by_leaves
-    fitted, scores = fit_by_landmarks(part, rows, metric, n_landmarks, rng)
-    if by_leaves is not None:
-        truth = rows.targets(rows.held_out.target)
-        shares = rows.held_out.weights / rows.held_out.weights.sum()
-        before, after = (((said - truth) ** 2).sum(axis=1) for said in (scores, by_leaves[1]))
-        gain, error = gain_of(before, after, shares)
-        if gain > LEAVES_GAIN * error:
-            return by_leaves
-    return fitted, scores, fitted.variances(cast(Floats, rows.held_out.X))
-
-
-def fit_by_leaves(
-    part: KernelPart,
-    rows: AskedPlaces,
-    sample: TargetPlaces,
-    metric: Metric | None,
-    n_landmarks: int | None,
-    rng: np.random.Generator,
-) -> tuple[KernelMachine, Floats, Floats]:
-    """Fit a machine to many rows in memory; return it, and what it says of the asked ones.
-
-    Of each asked row, without it, the scores (s, t) and the variance (s,) in units of σ². The
-    distance, and where to begin with γ and λ, come from a sample, which has none of the asked
-    rows. Some leaves, as exact machines, choose γ and λ.
-    """
-    places, mean = rows.all.centred()
-    distance = part.distance(sample, metric)
-    start = fit_machine(distance, sample, None, part.gammas, part.ridges)
-    unit = start.tuning.gamma / start.gamma
-    n = len(places.X)
-    n_views, size, m = plan(n, n_landmarks)
-    landmarks = rng.permutation(n)[:m]
-    pivots = landmarks if m else rng.permutation(n)[:PIVOTS]
-    to_pivots = distance(places.X, places.X[pivots[:PIVOTS]])
-    trees = [split_into_leaves(to_pivots, size, rng) for _ in range(n_views)]
-    tuning = start.tuning
-    if len(part.gammas) * len(part.ridges) > 1:
-        trial = trees[0] if size <= TRIAL_ROWS else split_into_leaves(to_pivots, TRIAL_ROWS, rng)
-        tuning = tuned_in_leaves(part, places, distance, unit, tuning, trial.leaf_of(to_pivots))
-    noise = tuning.ridge / places.weights
-    kernel = LandmarkKernel(distance, tuning.gamma / unit, places.X[landmarks])
-    views: list[Leaves] = []
-    said = np.zeros_like(rows.truth)
-    variances = np.zeros(len(rows.asked))
-    for tree in trees:
-        view, alpha, inverse = fit_view(
-            kernel, places, noise, tree, tree.leaf_of(to_pivots), rows.asked
-        )
-        views.append(view)
-        said += left_out_scores(rows, places, tuning.ridge, alpha, inverse) / n_views
-        variances += left_out_variances(rows, places, tuning.ridge, inverse) / n_views
-    fitted = KernelMachine(
-        distance=distance,
-        gamma=kernel.gamma,
-        tuning=tuning,
-        rows=places.X,
-        numbers=places.numbers,
-        targets=places.targets,
-        offset=mean,
-        noise=noise,
-        views=tuple(views),
-        landmarks=landmarks,
-    )
-    return fitted, said + mean, variances
-
-
-def plan(n: int, n_landmarks: int | None) -> tuple[int, int, int]:
-    """Return the numbers of views, of rows of a leaf, and of landmarks for n rows.
-
-    One leaf of all rows is exact, and needs no landmarks.
-    """
-    if n <= EXACT_ROWS and n_landmarks is None:
-        return 1, n, 0
-    size = int(np.clip(np.sqrt(LEAF_WORK / n), LEAST_LEAF, MOST_LEAF))
-    m = int(np.clip(LANDMARK_WORK / n, LEAST_LANDMARKS, MOST_LANDMARKS))
-    if n_landmarks is not None:
-        m = n_landmarks
-    return 2, size, min(max(m, PIVOTS), n // 2)
+def joined(pieces: Any) -> TargetPlaces:
+    """Return places one after the other."""
+    return TargetPlaces(*map(np.concatenate, zip(*pieces, strict=True)))
 
 
 def tuned_in_leaves(
-    part: KernelPart,
-    places: TargetPlaces,
-    distance: Distance,
-    unit: float,
-    start: Tuning,
-    leaf_of: Ints,
+    part: KernelPart, few: list[TargetPlaces], distance: Distance, unit: float, start: Tuning
 ) -> Tuning:
     """Return γ, of the start or a narrower one, and λ that predict left-out rows of some leaves.
 
     In a leaf rows are as near to each other as in the whole table, and not as in a sample.
     """
-    n_leaves = int(leaf_of.max()) + 1
-    some = [np.flatnonzero(leaf_of == leaf) for leaf in even_rows(n_leaves, TRIAL_LEAVES)]
-    few = [places.take(rows) for rows in some if len(rows) > 1]
+    few = [each for each in few if len(each.X) > 1]
     among = [distance(each.X) for each in few]
     best: dict[Tuning, float] = {}
     for gamma in sorted({start.gamma, 3 * start.gamma} if len(part.gammas) > 1 else {start.gamma}):
@@ -409,51 +388,156 @@ def tuned_in_leaves(
     return min(best, key=lambda tuning: best[tuning])
 
 
-def fit_view(
-    kernel: LandmarkKernel,
-    places: TargetPlaces,
-    noise: Floats,
-    tree: LeafTree,
-    leaf_of: Ints,
-    asked: Ints,
-) -> tuple[Leaves, Floats, Floats]:
-    """Fit the leaves of a tree; return them, α of all places (n, t), and Gᵢᵢ (n,) of those asked.
+# -- the global function ---------------------------------------------------------------------------
 
-    Gᵢᵢ of other places is 1.
-    """
-    n, width = places.targets.shape
+
+def fit_landmarks(
+    rows: ManyRows,
+    distance: Distance,
+    tuning: Tuning,
+    gamma: float,
+    X: Floats,
+    numbers: Ints,
+) -> tuple[Landmarks, Floats, Floats]:
+    """Return landmarks, and a (m, t) of all rows, and without those that are held out."""
+    kernel = LandmarkKernel(distance, gamma, X)
+    held_out = rows.held_out
+    gram = kernel.gram(X)
+    gram[np.diag_indices(len(X))] += JITTER  # a metric may not tell landmarks apart
+    sums = sum_blocks(rows, kernel)
+    out = row_sums(kernel, held_out.X, held_out.truth - rows.offset, held_out.weights)
+    coefficients = solved_sums(gram, sums, tuning.ridge)
+    landmarks = Landmarks(
+        X=X,
+        numbers=numbers,
+        values=gram @ coefficients,
+        root=lower_factor(gram.copy()),
+        known=lower_factor(bolder(gram + sums[:, : len(X)] / tuning.ridge)),
+    )
+    return landmarks, coefficients, solved_sums(gram, sums - out, tuning.ridge)
+
+
+def block_sums(block: TargetPlaces, kernel: LandmarkKernel, offset: Floats) -> Floats:
+    """Return the sums of a block."""
+    return row_sums(kernel, block.X, block.targets - offset, block.weights)
+
+
+def row_sums(kernel: LandmarkKernel, X: Floats, targets: Floats, weights: Floats) -> Floats:
+    """Return A = KᵀWK and b = KᵀWy of rows with centred targets (n, t), beside each other."""
     m = len(kernel.landmarks)
+    squares, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
+    for some in slices(len(X), max(1, GRAM_ENTRIES // m)):
+        roots = np.sqrt(weights[some])[:, None]
+        gram = kernel.gram(X[some])
+        gram *= roots
+        squares += gram.T @ gram
+        products += gram.T @ (roots * targets[some])
+    return np.hstack([squares, products])
+
+
+def sum_blocks(rows: ManyRows, kernel: LandmarkKernel) -> Floats:
+    """Add up the sums of all rows, where they are, eight at a time."""
+    found = rows.each(block_sums, kernel, rows.offset)
+    if not rows.on_cluster:
+        return cast(Floats, sum(found))
+    while len(found) > 1:
+        groups = [found[at : at + 8] for at in range(0, len(found), 8)]
+        found = [_distributed.task(sum, group) for group in groups]
+    return cast(Floats, _distributed.compute(found[0], doing="adding up the rows")[0])
+
+
+def solved_sums(gram: Floats, sums: Floats, penalty: float) -> Floats:
+    """Return a (m, t) of (A + λK) a = b; `gram` is K."""
+    m = len(gram)
+    root = lower_factor(bolder(sums[:, :m] + penalty * gram))
+    return halved(root, halved(root, sums[:, m:]), transposed=True)
+
+
+def bolder(system: Floats) -> Floats:
+    """Return a system of landmarks of which rounding may have lost the least eigenvalues."""
+    system[np.diag_indices(len(system))] *= 1 + 1e-12
+    return system
+
+
+# -- leaves ----------------------------------------------------------------------------------------
+
+
+def fit_here(plan: Plan, rows: ManyRows) -> tuple[KernelMachine, list[LeftOut]]:
+    """Fit all leaves of rows in memory."""
+    (places,) = rows.blocks
+    fitted = [fit_view(plan, places, tree, 0, tree.n_leaves) for tree in plan.trees]
+    return plan.machine(places, tuple(view for view, _ in fitted)), [left for _, left in fitted]
+
+
+def fit_on_cluster(plan: Plan, rows: ManyRows) -> tuple["ClusterMachine", list[LeftOut]]:
+    """Fit all leaves of rows on a cluster, and leave them there."""
+    sent = _distributed.held(plan)
+    machines: list[Any] = []
+    left_out = []
+    for tree in plan.trees:
+        n_groups = min(tree.n_leaves, -(-rows.n // GROUP_ROWS))
+        cuts = np.linspace(0, tree.n_leaves, n_groups + 1).astype(int)
+        pieces = rows.each(split_block, plan, tree, cuts)
+        groups = []
+        for at, (first, last) in enumerate(pairwise(cuts.tolist())):
+            own = [_distributed.task(operator.getitem, piece, at) for piece in pieces]
+            groups.append(_distributed.task(fit_group, sent, own, tree, first, last))
+        kept = _distributed.persist(*groups, doing="fitting leaves")
+        found = [_distributed.task(operator.getitem, each, 1) for each in kept]
+        left_out.append(LeftOut.joined(list(_distributed.compute(*found, doing="fitting leaves"))))
+        machines += [_distributed.task(operator.getitem, each, 0) for each in kept]
+    return ClusterMachine(tuple(machines), plan.tuning, plan.offset), left_out
+
+
+def split_block(
+    block: TargetPlaces, plan: Plan, tree: LeafTree, cuts: Ints
+) -> list[TargetPlaces]:
+    """Return the places of a block in each group of leaves; groups begin at the cuts."""
+    group = np.searchsorted(cuts, plan.leaf_of(block.X, tree), side="right") - 1
+    return [block.take(np.flatnonzero(group == at)) for at in range(len(cuts) - 1)]
+
+
+def fit_group(
+    plan: Plan, pieces: list[TargetPlaces], tree: LeafTree, first: int, last: int
+) -> tuple[KernelMachine, LeftOut]:
+    """Fit some leaves of a tree, of places from all blocks."""
+    places = joined(pieces)
+    view, left_out = fit_view(plan, places, tree, first, last)
+    return plan.machine(places, (view,)), left_out
+
+
+def fit_view(
+    plan: Plan, places: TargetPlaces, tree: LeafTree, first: int, last: int
+) -> tuple[Leaves, LeftOut]:
+    """Fit the leaves from the first to before the last, which have all of the places."""
+    leaf_of = plan.leaf_of(places.X, tree) - first
     order = np.argsort(leaf_of, kind="stable")
-    starts = np.searchsorted(leaf_of[order], np.arange(tree.n_leaves + 1))
-    root = landmark_root(kernel.distance, kernel.gamma, kernel.landmarks)
-    system, sums = root @ root.T, np.zeros((m, width))
-    solved: list[Floats] = []
-    inverse = np.ones(n)
-    wanted = np.zeros(n, dtype=bool)
-    wanted[asked] = True
-    leaves = [order[start:end] for start, end in pairwise(starts.tolist())]
-    alpha = np.zeros((n, width))
-    for rows in leaves:
-        leaf = leaf_system(
-            kernel.distance, kernel.gamma, places.X, rows, noise, kernel.landmarks, root
+    starts = np.searchsorted(leaf_of[order], np.arange(last - first + 1))
+    wanted = np.isin(places.numbers, plan.asked)
+    noise = plan.tuning.ridge / places.weights
+    targets = places.targets - plan.offset
+    n, width = targets.shape
+    coefficients = np.zeros((n, width))
+    shared = np.zeros((last - first, len(plan.landmarks), width))
+    left_out = [LeftOut(np.zeros(0, dtype=np.intp), np.zeros((0, width)), np.zeros(0))]
+    for leaf, (begin, end) in enumerate(pairwise(starts.tolist())):
+        some = order[begin:end]
+        own, cross = places.X[some], plan.kernel.gram(places.X[some])
+        gram = gram_of(plan.distance(own), plan.gamma) if len(own) else np.zeros((0, 0))
+        system = leaf_system(gram, noise[some], cross, plan.landmarks.root)
+        missed = [targets[some] - cross @ a for a in (plan.coefficients, plan.without)]
+        half = halved(system.root, np.hstack(missed))
+        alpha, without = np.hsplit(halved(system.root, half, transposed=True), 2)
+        coefficients[begin:end] = alpha
+        shared[leaf] = plan.coefficients - halved(
+            plan.landmarks.root, system.half @ alpha, transposed=True
         )
-        alone = linalg.cho_solve((leaf.root, True), places.targets[rows], check_finite=False)
-        alpha[rows] = alone
-        inverse[rows[wanted[rows]]] = inverse_diagonal(leaf.root, np.flatnonzero(wanted[rows]))
-        system += leaf.weighed.T @ leaf.weighed
-        sums += leaf.cross.T @ alone
-        solved.append(leaf.solved)
-    joint = factored(system) if m else system
-    a = halved(joint, halved(joint, sums), transposed=True) if m else sums
-    shared = np.zeros((len(leaves), m, width))
-    for at, (rows, each) in enumerate(zip(leaves, solved, strict=True)):
-        alpha[rows] -= each @ a
-        if m:
-            own = rows[wanted[rows]]
-            inverse[own] -= column_squares(halved(joint, each[wanted[rows]].T))
-            cross = kernel.gram(places.X[rows]).T @ alpha[rows]
-            shared[at] = a - linalg.cho_solve((root, True), cross, check_finite=False)
-    return Leaves(tree, order, starts, alpha[order], shared, joint), alpha, inverse
+        out = np.flatnonzero(wanted[some])
+        left_out.append(
+            LeftOut(places.numbers[some[out]], without[out], inverse_diagonal(system.root, out))
+        )
+    view = Leaves(tree, first, order, starts, coefficients, shared)
+    return view, LeftOut.joined(left_out)
 
 
 def inverse_diagonal(root: Floats, some: Ints) -> Floats:
@@ -463,35 +547,87 @@ def inverse_diagonal(root: Floats, some: Ints) -> Floats:
     return column_squares(halved(root, columns))
 
 
-def left_out_scores(
-    rows: AskedPlaces, places: TargetPlaces, ridge: float, alpha: Floats, inverse: Floats
-) -> Floats:
-    """Return the scores (s, t) of held-out rows by a fit without each, but for the mean.
+def said_of_held_out(
+    plan: Plan, rows: HeldOut, left_out: list[LeftOut]
+) -> tuple[Floats, Floats]:
+    """Return the scores (s, t) of held-out rows, and the variances (s,), by fits without each.
 
     Without its place, or where rows are counted without one of the rows there, see
-    :meth:`TargetPlaces.left_out_loss`.
+    :meth:`TargetPlaces.left_out_loss`. Without its place, the leaf's function has the variance
+    1/Gᵢᵢ less the noise there; rows of the place that stay, where rows are counted, reduce it.
     """
-    at = rows.asked
-    if not rows.counted:
-        return np.asarray(places.targets[at] - alpha[at] / inverse[at, None])
-    weights, counts = places.weights[at], places.counts[at]
-    centred = rows.truth - (rows.all.targets - places.targets)[at]
-    fitted = places.targets[at] - (ridge / weights)[:, None] * alpha[at]
-    rest = 1 - 1 / counts + ridge * inverse[at] / (counts * weights)
-    return np.asarray(centred - (centred - fitted) / rest[:, None])
+    places, ridge = rows.places, plan.tuning.ridge
+    near = halved(plan.landmarks.known, plan.kernel.gram(rows.X).T)
+    scores, variances = np.zeros_like(rows.truth), column_squares(near) + ridge
+    for known in left_out:
+        at = np.searchsorted(known.numbers, rows.numbers)
+        alpha, inverse = known.alpha[at], known.inverse[at]
+        rest, precision = np.zeros(len(at)), np.zeros(len(at))
+        if rows.counted:
+            rest = 1 - 1 / places.counts
+            precision = rest * places.weights / ridge  # of rows that stay
+        alone = 1 / inverse - ridge / places.weights
+        variances += alone / (1 + alone * precision) / len(left_out)
+        fitted = places.targets - (ridge / places.weights)[:, None] * alpha
+        rest = rest + ridge * inverse / (np.where(rows.counted, places.counts, 1) * places.weights)
+        scores += (rows.truth - (rows.truth - fitted) / rest[:, None]) / len(left_out)
+    return scores, variances
 
 
-def left_out_variances(
-    rows: AskedPlaces, places: TargetPlaces, ridge: float, inverse: Floats
-) -> Floats:
-    """Return the variance (s,) of a new target at each held-out row by a fit without it.
+@dataclass(frozen=True)
+class ClusterMachine(FittedPart):
+    """A machine whose leaves are on the workers of a cluster, as tasks that yield machines."""
 
-    Without its place, f has the variance 1/Gᵢᵢ less the noise there; rows of the place that stay,
-    where rows are counted, reduce it.
-    """
-    weights = places.weights[rows.asked]
-    alone = 1 / inverse[rows.asked] - ridge / weights
-    if rows.counted:
-        precision = (1 - 1 / places.counts[rows.asked]) * weights / ridge  # of rows that stay
-        alone = alone / (1 + alone * precision)
-    return np.asarray(alone + ridge)
+    machines: tuple[Any, ...]
+    tuning: Tuning
+    offset: Floats
+
+    @property
+    def settings(self) -> Tuning:
+        """γ, times the median distance, and λ."""
+        return self.tuning
+
+    def scores(self, X: Queries) -> Any:
+        """Return f (m, t) at rows X, lazily unless they are in memory."""
+        blocks = Blocks.of_array(X) if isinstance(X, np.ndarray) else X
+        answers = []
+        for block in blocks.tasks:
+            found = [_distributed.task(leaf_scores, each, block) for each in self.machines]
+            answers.append(_distributed.task(total_scores, found, self.offset))
+        answered = Blocks(answers, blocks.lengths)
+        if isinstance(X, np.ndarray):
+            return answered.in_memory()[0]
+        return answered.lazy(((len(self.offset),), np.float64))[0]
+
+    def variances(self, X: Floats) -> Floats:
+        """Return the variance (m,) of a new target at each row in memory, in units of σ²."""
+        return cast(Floats, sum(self._asked("variances", X)))
+
+    def row_effects(self, x: Floats) -> tuple[Ints, Floats]:
+        """Return numbers of fitted rows (p,), and what each adds to the scores (p, t) of a row x."""
+        numbers, added = zip(*self._asked("row_effects", x), strict=True)
+        return summed_effects(np.concatenate(numbers), np.concatenate(added))
+
+    def _asked(self, name: str, X: Floats) -> tuple[Any, ...]:
+        tasks = [_distributed.task(operator.methodcaller(name, X), each) for each in self.machines]
+        return _distributed.compute(*tasks, doing="asking the leaves")
+
+    def __getstate__(self) -> Any:
+        self.refuse_to_leave()
+
+    def refuse_to_leave(self) -> None:
+        """Raise the error of a model whose rows are on a cluster."""
+        raise InvalidInputError(
+            "The leaves of this model are on a Dask cluster, which it cannot leave. Fit it on rows "
+            "in memory to keep it."
+        )
+
+
+def leaf_scores(machine: KernelMachine, X: Floats) -> Floats:
+    """Return what the leaves of a machine add to the scores of rows."""
+    return machine.leaf_scores(X)
+
+
+def total_scores(found: list[Floats], offset: Floats) -> tuple[Floats]:
+    """Return the sum of what leaves say."""
+    return (cast(Floats, sum(found)) + offset,)

@@ -14,7 +14,15 @@ from cayleyklein.parts.boosted_trees import Trees, check_trees
 from cayleyklein.parts.boosting import FittedRules
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance
 from cayleyklein.parts.estimator import FittedEstimator
-from cayleyklein.parts.kernel import Distance, KernelMachine, Leaves, MetricDistance, Tuning
+from cayleyklein.parts.kernel import (
+    Distance,
+    KernelMachine,
+    Landmarks,
+    Leaves,
+    MetricDistance,
+    Tuning,
+)
+from cayleyklein.parts.landmarks import ClusterMachine
 from cayleyklein.parts.leaves import PIVOTS, LeafTree, is_tree
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import FittedVotes
@@ -23,8 +31,9 @@ from cayleyklein.prediction.kernel_predictor import KernelPredictor, with_modell
 from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 from cayleyklein.prediction.sums import Sum, SumFit
 
-ARRAYS = ("numbers", "targets", "offset", "noise", "landmarks")
-LEAF_ARRAYS = ("order", "starts", "coefficients", "shared", "root")
+ARRAYS = ("numbers", "targets", "offset", "noise")
+LANDMARK_ARRAYS = ("numbers", "values", "root", "known")
+LEAF_ARRAYS = ("order", "starts", "coefficients", "shared")
 ERRORS = ("_errors", "_error_shares", "_judged")
 
 
@@ -100,6 +109,8 @@ def check_parts(parts: dict[str, FittedPart]) -> None:
                 f"No model file can hold the part {name!r} ({kind}) safely. Leave it out of "
                 f"parts=, or keep the model with joblib, for those who trust its source."
             )
+        if isinstance(part, ClusterMachine):
+            part.refuse_to_leave()
         if not isinstance(part, KernelMachine | FittedVotes | FittedRules):
             raise InvalidInputError(f"The part {name!r} cannot be saved in a model.")
 
@@ -155,6 +166,7 @@ def machine_state(machine: KernelMachine) -> dict[str, Any]:
     ranks = distance.ranks if isinstance(distance, RankDistance) else None
     columns = distance.columns if isinstance(distance, RankDistance) else distance
     state: dict[str, Any] = {name: np.array(getattr(machine, name)) for name in ARRAYS}
+    state["landmarks"] = {name: getattr(machine.landmarks, name) for name in LANDMARK_ARRAYS}
     state["views"] = [leaves_state(view) for view in machine.views]
     state["column_weights"] = getattr(columns, "weights", None)
     state["ranks"] = rank_state(ranks)
@@ -172,10 +184,11 @@ def restored_machine(state: dict[str, Any], X: Floats, metric: Metric | None) ->
         ranks = restored_ranks(state["ranks"])
         distance = columns if ranks is None else RankDistance(ranks, columns)
     gamma, relative, ridge, likelihood = state["scalars"].tolist()
-    n_places, n_landmarks = len(state["numbers"]), len(state["landmarks"])
-    if not is_within(state["landmarks"], n_places) or not state["views"]:
-        raise InvalidInputError("the landmarks of its machines are not known")
-    views = tuple(restored_leaves(each, n_places, n_landmarks) for each in state["views"])
+    landmarks = restored_landmarks(state["landmarks"], X)
+    n_places = len(state["numbers"])
+    if not is_within(state["numbers"], len(X)) or not state["views"]:
+        raise InvalidInputError("the rows of its machines are not known")
+    views = tuple(restored_leaves(each, n_places, len(landmarks)) for each in state["views"])
     return KernelMachine(
         distance=distance,
         gamma=gamma,
@@ -183,8 +196,23 @@ def restored_machine(state: dict[str, Any], X: Floats, metric: Metric | None) ->
         rows=X[state["numbers"]],
         log_likelihood=likelihood,
         views=views,
+        landmarks=landmarks,
+        n_trees=len(views),
         **{name: state[name] for name in ARRAYS},
     )
+
+
+def restored_landmarks(state: dict[str, Any], X: Floats) -> Landmarks:
+    """Return landmarks from their arrays, with their rows."""
+    m = len(state["numbers"])
+    known = (
+        is_within(state["numbers"], len(X))
+        and len(state["values"]) == m
+        and state["root"].shape == state["known"].shape == (m, m)
+    )
+    if not known:
+        raise InvalidInputError("the landmarks of its machines are not known")
+    return Landmarks(X=X[state["numbers"]], **{name: state[name] for name in LANDMARK_ARRAYS})
 
 
 def leaves_state(view: Leaves) -> dict[str, Any]:
@@ -208,11 +236,10 @@ def restored_leaves(state: dict[str, Any], n_places: int, n_landmarks: int) -> L
         and (np.diff(starts) >= 0).all()
         and is_within(state["order"], n_places)
         and state["shared"].shape[1] == n_landmarks
-        and state["root"].shape == (n_landmarks, n_landmarks)
     )
     if not known:
         raise InvalidInputError("the leaves of its machines are not known")
-    return Leaves(tree=tree, **{name: state[name] for name in LEAF_ARRAYS})
+    return Leaves(tree=tree, first=0, **{name: state[name] for name in LEAF_ARRAYS})
 
 
 def is_within(numbers: Any, n: int) -> bool:

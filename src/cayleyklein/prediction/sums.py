@@ -35,10 +35,10 @@ from cayleyklein.parts.base import (
     mapped_rows,
     numbers_of,
 )
-from cayleyklein.parts.distances import EXACT_PLACES, NormalScores
+from cayleyklein.parts.distances import EXACT_PLACES, MOST_PARTS, NormalScores
 from cayleyklein.parts.kernel import KernelMachine, KernelPart
-from cayleyklein.parts.landmarks import AskedPlaces, ManyRows, fit_part
-from cayleyklein.parts.places import Places, count_rows, places_and_pairs, pool_pairs, pool_rows
+from cayleyklein.parts.landmarks import ManyRows, fit_part
+from cayleyklein.parts.places import count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
 from cayleyklein.prediction.held_out import (
     HeldOut,
@@ -343,9 +343,10 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     """
     rng = np.random.default_rng(request.seed)
     given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
-    pairs, first, counted = given, np.arange(len(given.target)), False
+    pairs, counted = replace(given, numbers=np.arange(len(given.target))), False
     if not isinstance(given.X, RowBlocks):
         pairs, first, counted = pool_pairs(given)
+        pairs = replace(pairs, numbers=first)
     if request.rank_part is not None:
         ranked = ranks_win_on(request, pairs.draw(EXACT_PLACES, 1, rng))
         request = replace(request, rank_part=None, ranked=ranked)
@@ -358,15 +359,9 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     rest, held_out = folds.hold_out_once(pairs, counted, rng)
     obtained = learn_metric(parts, request.metric, rest, request.trials)
     pool = rest.draw(50_000, 1, rng)  # in which held-out rows have neighbours
-    sample = pool.draw(EXACT_PLACES, 1, rng)
+    sample = pool.draw(MOST_PARTS * EXACT_PLACES, 1, rng)
     places = pool_rows(sample, answer.targets(sample.target), False)
-    rows = ManyRows(rest, held_out, pool, places, answer.targets)
-    asked = None
-    if not isinstance(given.X, RowBlocks):
-        at = Places.pooled(cast(Floats, pairs.X), pairs.weights, ordered=True).of_rows
-        held = np.flatnonzero(pairs.weights > rest.weights)
-        every = pool_rows(pairs, answer.targets(pairs.target), counted)
-        asked = AskedPlaces(every, at[held], answer.targets(held_out.target), counted)
+    rows = ManyRows.of(pairs, held_out, pool, places, answer.targets, counted)
     X = cast(Floats, held_out.X)
     said: dict[str, dict[Any, Floats]] = {}
     machines: dict[str, FittedPart] = {}
@@ -374,10 +369,10 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     for part in parts:
         if isinstance(part, KernelPart):
             fitted, scores, unsure = fit_part(
-                part, rows, asked, obtained.metric, request.n_landmarks, rng
+                part, rows, obtained.metric, request.n_landmarks, rng
             )
             variances.append(unsure)
-            machines[part.name] = replace(fitted, numbers=first[fitted.numbers])
+            machines[part.name] = fitted
             said[part.name] = {fitted.settings: scores}
         else:
             trial = part.fit(FitRows(pool, answer), obtained.metric)

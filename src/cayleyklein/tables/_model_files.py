@@ -85,6 +85,7 @@ OBJECTS_IN_FILES: dict[str, set[str]] = {
         "cayleyklein.parts.distances.NormalScores",
         "cayleyklein.parts.distances.RankDistance",
         "cayleyklein.parts.kernel.KernelMachine",
+        "cayleyklein.parts.kernel.Landmarks",
         "cayleyklein.parts.kernel.Leaves",
         "cayleyklein.parts.kernel.MetricDistance",
         "cayleyklein.parts.leaves.LeafTree",
