@@ -10,8 +10,8 @@ from cayleyklein import CurvedMetric
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.parts import landmarks
 from cayleyklein.parts.kernel import KernelPart, MetricDistance, Tuning, fit_machine
-from cayleyklein.parts.landmarks import ManyRows
 from cayleyklein.parts.leaves import PIVOTS
+from cayleyklein.parts.many import ManyRows
 from cayleyklein.parts.places import pool_rows
 
 PLANE = CurvedMetric.euclidean(2, curvature=-0.5)

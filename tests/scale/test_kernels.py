@@ -15,6 +15,7 @@ from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.parts import landmarks
 from cayleyklein.parts.kernel import KernelPart, MetricDistance
+from cayleyklein.parts.many import ManyRows
 from cayleyklein.parts.places import pool_rows
 
 X, Y = make_classification(1200, 6, n_informative=5, n_redundant=0, random_state=2)
@@ -44,7 +45,7 @@ def both_ways(monkeypatch):
     part = KernelPart("plane", lambda rows: MetricDistance(CurvedMetric.euclidean(6)))
     for some in (given, GivenRows.read(model, ROWS, LABELS, None)):
         some = replace(some, numbers=numbers)
-        rows = landmarks.ManyRows.of(some, held_out, pool, sample, targets, False)
+        rows = ManyRows.of(some, held_out, pool, sample, targets, False)
         found.append(landmarks.fit_part(part, rows, None, None, np.random.default_rng(0)))
     return found
 

@@ -170,4 +170,4 @@ def shared_sizes(slopes: Floats) -> Floats:
         return np.asarray(np.sqrt((mean**2).mean(axis=(1, 2))))
     squares = (n_parts * mean**2 - (slopes**2).mean(axis=0)) / (n_parts - 1)
     least = LEAST_SLOPE * np.sqrt((mean**2).mean(axis=(1, 2)))
-    return np.maximum(np.sqrt(np.maximum(squares.mean(axis=(1, 2)), 0.0)), least)
+    return np.asarray(np.maximum(np.sqrt(np.maximum(squares.mean(axis=(1, 2)), 0.0)), least))

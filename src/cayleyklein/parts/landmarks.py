@@ -6,9 +6,9 @@ Seeger 2001),
 
     global(x) = kₘ(x)ᵀ a,  (A + λK) a = b,  A = Σ wᵢ kₘ(xᵢ) kₘ(xᵢ)ᵀ,  b = Σ wᵢ kₘ(xᵢ) yᵢ.
 
-Sums are added up block by block. What the landmarks say of the kernel of two rows is Q = Kₙₘ K⁻¹ Kₘₙ.
-In a leaf the rest K - Q of the kernel is the covariance of what the global function misses (as in
-Snelson and Ghahramani 2007):
+Sums are added up block by block. What the landmarks say of the kernel of two rows is
+Q = Kₙₘ K⁻¹ Kₘₙ. In a leaf the rest K - Q of the kernel is the covariance of what the global
+function misses (as in Snelson and Ghahramani 2007):
 
     Λ = K - Q + λW⁻¹,  α = Λ⁻¹ (yᵦ - Kᵦₘ a),
     f(x) = global(x) + leaf(x),  leaf(x) = (kᵦ(x) - Kᵦₘ K⁻¹ kₘ(x))ᵀ α,
@@ -25,23 +25,20 @@ once; rows that share a group of leaves meet on one worker, which fits and keeps
 """
 
 import operator
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from cayleyklein import _distributed
-from cayleyklein._distributed import RowBlocks
-from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.rows import GivenRows, distinct_rows
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.learning.rows import distinct_rows
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.neighbors.search import slices
-from cayleyklein.parts.base import FittedPart, Queries
+from cayleyklein.parts.base import FittedPart
+from cayleyklein.parts.cluster import ClusterMachine
 from cayleyklein.parts.kernel import (
     GRAM_ENTRIES,
     JITTER,
@@ -59,10 +56,10 @@ from cayleyklein.parts.kernel import (
     leaf_system,
     lower_factor,
     solve_left_out,
-    summed_effects,
 )
 from cayleyklein.parts.leaves import PIVOTS, LeafTree, split_into_leaves
-from cayleyklein.parts.places import Places, TargetPlaces, pool_rows
+from cayleyklein.parts.many import HeldOutPlaces, ManyRows, joined, joined_pieces
+from cayleyklein.parts.places import TargetPlaces
 
 # Up to which all rows are one leaf. Of 6,000 rows leaves take longer, and have more log loss.
 EXACT_ROWS = 6000
@@ -73,122 +70,6 @@ LEAST_LANDMARKS, MOST_LANDMARKS = 250, 500
 TRIAL_LEAVES, TRIAL_ROWS = 2, 1000  # leaves, and their size, that choose γ and λ
 START_PLACES = 1000  # places of the sample at which γ and λ start
 GROUP_ROWS = 50_000  # of the leaves that meet on a worker
-
-
-class HeldOut(NamedTuple):
-    """Held-out rows, and their places among all rows.
-
-    Attributes
-    ----------
-    X : ndarray of shape (s, d)
-    truth : ndarray of shape (s, t)
-        What machines are fitted to.
-    weights : ndarray of shape (s,)
-    numbers : ndarray of shape (s,)
-        Numbers of their places.
-    places : TargetPlaces
-        These places, whose weights are those in the fit.
-    counted : bool
-        Whether one row of a place is left out, and not all of them.
-    """
-
-    X: Floats
-    truth: Floats
-    weights: Floats
-    numbers: Ints
-    places: TargetPlaces
-    counted: bool
-
-
-@dataclass(frozen=True)
-class ManyRows:
-    """Many rows to fit a machine to, in memory or on a cluster.
-
-    Attributes
-    ----------
-    blocks : list
-        `TargetPlaces` in memory, or tasks that yield them.
-    n : int
-        Number of places.
-    offset : ndarray of shape (t,)
-        Mean target.
-    pool : GivenRows
-        A sample in memory, without the held-out rows, with the numbers of their places.
-    sample : TargetPlaces
-        The places of a smaller sample.
-    held_out : HeldOut
-    on_cluster : bool
-    """
-
-    blocks: list[Any]
-    n: int
-    offset: Floats
-    pool: GivenRows
-    sample: TargetPlaces
-    held_out: HeldOut
-    on_cluster: bool
-
-    @classmethod
-    def of(
-        cls,
-        given: GivenRows,
-        held_out: GivenRows,
-        pool: GivenRows,
-        sample: TargetPlaces,
-        targets: Callable[[AnyArray], Floats],
-        counted: bool,
-    ) -> Self:
-        """Take all rows, which have numbers, and those that are held out, with their targets.
-
-        Rows in memory are pooled to places. On a cluster each is a place of its own.
-        """
-        truth = targets(held_out.target)
-        all_targets = targets(given.target)
-        offset = given.weights @ all_targets / given.weights.sum()
-        blocks: list[Any]
-        if isinstance(given.X, RowBlocks):
-            starts = given.X.starts
-            parts = zip(
-                given.X.blocks,
-                np.split(all_targets, starts[1:]),
-                np.split(given.weights, starts[1:]),
-                starts,
-                strict=True,
-            )
-            blocks = [_distributed.task(block_of_places, *each) for each in parts]
-            n = int((given.weights > 0).sum())
-            places = block_of_places(held_out.X, truth, held_out.weights, 0)
-            numbers = cast(Ints, held_out.numbers)
-        else:
-            every = pool_rows(given, all_targets, counted)
-            every = every._replace(numbers=cast(Ints, given.numbers)[every.numbers])
-            blocks, n = [every], len(every.X)
-            of_rows = Places.pooled(given.X, given.weights, ordered=True).of_rows
-            held = np.flatnonzero(np.isin(given.numbers, held_out.numbers))
-            places = every.take(of_rows[held])
-            numbers = places.numbers
-        X = cast(Floats, held_out.X)
-        held_places = HeldOut(X, truth, held_out.weights, numbers, places, counted)
-        on_cluster = isinstance(given.X, RowBlocks)
-        return cls(blocks, n, offset, pool, sample, held_places, on_cluster)
-
-    def each(self, function: Callable[..., Any], *sent: Any) -> list[Any]:
-        """Return a function of each block, or the tasks that will find it."""
-        if not self.on_cluster:
-            return [function(block, *sent) for block in self.blocks]
-        values = [_distributed.held(value) for value in sent]
-        return [_distributed.task(function, block, *values) for block in self.blocks]
-
-    def gathered(self, found: list[Any], doing: str) -> list[Any]:
-        """Return results in memory."""
-        return list(_distributed.compute(*found, doing=doing)) if self.on_cluster else found
-
-
-def block_of_places(X: Floats, targets: Floats, weights: Floats, start: int) -> TargetPlaces:
-    """Return rows of positive weight, each a place of its own, numbered from a start."""
-    kept = np.flatnonzero(weights > 0)
-    ones = np.ones(len(kept))
-    return TargetPlaces(X[kept], targets[kept], weights[kept], ones, 0 * ones, start + kept)
 
 
 @dataclass(frozen=True)
@@ -234,7 +115,7 @@ class Plan:
         )
 
 
-class LeftOut(NamedTuple):
+class LeafErrors(NamedTuple):
     """α and Gᵢᵢ of some places, by fits whose global function is without the held-out rows."""
 
     numbers: Ints
@@ -242,7 +123,7 @@ class LeftOut(NamedTuple):
     inverse: Floats
 
     @classmethod
-    def joined(cls, some: list["LeftOut"]) -> "LeftOut":
+    def joined(cls, some: list["LeafErrors"]) -> "LeafErrors":
         """Return those of several groups of leaves, in the order of the numbers."""
         numbers, alpha, inverse = map(np.concatenate, zip(*some, strict=True))
         order = np.argsort(numbers)
@@ -354,16 +235,6 @@ def in_leaves(
     return [block.take(np.flatnonzero(leaf_of == leaf)) for leaf in some]
 
 
-def joined_pieces(by_block: list[list[TargetPlaces]]) -> list[TargetPlaces]:
-    """Return the places of each leaf, or group of leaves, of all blocks."""
-    return [joined(pieces) for pieces in zip(*by_block, strict=True)]
-
-
-def joined(pieces: Any) -> TargetPlaces:
-    """Return places one after the other."""
-    return TargetPlaces(*map(np.concatenate, zip(*pieces, strict=True)))
-
-
 def tuned_in_leaves(
     part: KernelPart, few: list[TargetPlaces], distance: Distance, unit: float, start: Tuning
 ) -> Tuning:
@@ -462,14 +333,14 @@ def bolder(system: Floats) -> Floats:
 # -- leaves ----------------------------------------------------------------------------------------
 
 
-def fit_here(plan: Plan, rows: ManyRows) -> tuple[KernelMachine, list[LeftOut]]:
+def fit_here(plan: Plan, rows: ManyRows) -> tuple[KernelMachine, list[LeafErrors]]:
     """Fit all leaves of rows in memory."""
     (places,) = rows.blocks
     fitted = [fit_view(plan, places, tree, 0, tree.n_leaves) for tree in plan.trees]
     return plan.machine(places, tuple(view for view, _ in fitted)), [left for _, left in fitted]
 
 
-def fit_on_cluster(plan: Plan, rows: ManyRows) -> tuple["ClusterMachine", list[LeftOut]]:
+def fit_on_cluster(plan: Plan, rows: ManyRows) -> tuple[ClusterMachine, list[LeafErrors]]:
     """Fit all leaves of rows on a cluster, and leave them there."""
     sent = _distributed.held(plan)
     machines: list[Any] = []
@@ -484,14 +355,14 @@ def fit_on_cluster(plan: Plan, rows: ManyRows) -> tuple["ClusterMachine", list[L
             groups.append(_distributed.task(fit_group, sent, own, tree, first, last))
         kept = _distributed.persist(*groups, doing="fitting leaves")
         found = [_distributed.task(operator.getitem, each, 1) for each in kept]
-        left_out.append(LeftOut.joined(list(_distributed.compute(*found, doing="fitting leaves"))))
+        left_out.append(
+            LeafErrors.joined(list(_distributed.compute(*found, doing="fitting leaves")))
+        )
         machines += [_distributed.task(operator.getitem, each, 0) for each in kept]
     return ClusterMachine(tuple(machines), plan.tuning, plan.offset), left_out
 
 
-def split_block(
-    block: TargetPlaces, plan: Plan, tree: LeafTree, cuts: Ints
-) -> list[TargetPlaces]:
+def split_block(block: TargetPlaces, plan: Plan, tree: LeafTree, cuts: Ints) -> list[TargetPlaces]:
     """Return the places of a block in each group of leaves; groups begin at the cuts."""
     group = np.searchsorted(cuts, plan.leaf_of(block.X, tree), side="right") - 1
     return [block.take(np.flatnonzero(group == at)) for at in range(len(cuts) - 1)]
@@ -499,7 +370,7 @@ def split_block(
 
 def fit_group(
     plan: Plan, pieces: list[TargetPlaces], tree: LeafTree, first: int, last: int
-) -> tuple[KernelMachine, LeftOut]:
+) -> tuple[KernelMachine, LeafErrors]:
     """Fit some leaves of a tree, of places from all blocks."""
     places = joined(pieces)
     view, left_out = fit_view(plan, places, tree, first, last)
@@ -508,7 +379,7 @@ def fit_group(
 
 def fit_view(
     plan: Plan, places: TargetPlaces, tree: LeafTree, first: int, last: int
-) -> tuple[Leaves, LeftOut]:
+) -> tuple[Leaves, LeafErrors]:
     """Fit the leaves from the first to before the last, which have all of the places."""
     leaf_of = plan.leaf_of(places.X, tree) - first
     order = np.argsort(leaf_of, kind="stable")
@@ -519,7 +390,7 @@ def fit_view(
     n, width = targets.shape
     coefficients = np.zeros((n, width))
     shared = np.zeros((last - first, len(plan.landmarks), width))
-    left_out = [LeftOut(np.zeros(0, dtype=np.intp), np.zeros((0, width)), np.zeros(0))]
+    left_out = [LeafErrors(np.zeros(0, dtype=np.intp), np.zeros((0, width)), np.zeros(0))]
     for leaf, (begin, end) in enumerate(pairwise(starts.tolist())):
         some = order[begin:end]
         own, cross = places.X[some], plan.kernel.gram(places.X[some])
@@ -534,10 +405,10 @@ def fit_view(
         )
         out = np.flatnonzero(wanted[some])
         left_out.append(
-            LeftOut(places.numbers[some[out]], without[out], inverse_diagonal(system.root, out))
+            LeafErrors(places.numbers[some[out]], without[out], inverse_diagonal(system.root, out))
         )
     view = Leaves(tree, first, order, starts, coefficients, shared)
-    return view, LeftOut.joined(left_out)
+    return view, LeafErrors.joined(left_out)
 
 
 def inverse_diagonal(root: Floats, some: Ints) -> Floats:
@@ -548,7 +419,7 @@ def inverse_diagonal(root: Floats, some: Ints) -> Floats:
 
 
 def said_of_held_out(
-    plan: Plan, rows: HeldOut, left_out: list[LeftOut]
+    plan: Plan, rows: HeldOutPlaces, left_out: list[LeafErrors]
 ) -> tuple[Floats, Floats]:
     """Return the scores (s, t) of held-out rows, and the variances (s,), by fits without each.
 
@@ -572,62 +443,3 @@ def said_of_held_out(
         rest = rest + ridge * inverse / (np.where(rows.counted, places.counts, 1) * places.weights)
         scores += (rows.truth - (rows.truth - fitted) / rest[:, None]) / len(left_out)
     return scores, variances
-
-
-@dataclass(frozen=True)
-class ClusterMachine(FittedPart):
-    """A machine whose leaves are on the workers of a cluster, as tasks that yield machines."""
-
-    machines: tuple[Any, ...]
-    tuning: Tuning
-    offset: Floats
-
-    @property
-    def settings(self) -> Tuning:
-        """γ, times the median distance, and λ."""
-        return self.tuning
-
-    def scores(self, X: Queries) -> Any:
-        """Return f (m, t) at rows X, lazily unless they are in memory."""
-        blocks = Blocks.of_array(X) if isinstance(X, np.ndarray) else X
-        answers = []
-        for block in blocks.tasks:
-            found = [_distributed.task(leaf_scores, each, block) for each in self.machines]
-            answers.append(_distributed.task(total_scores, found, self.offset))
-        answered = Blocks(answers, blocks.lengths)
-        if isinstance(X, np.ndarray):
-            return answered.in_memory()[0]
-        return answered.lazy(((len(self.offset),), np.float64))[0]
-
-    def variances(self, X: Floats) -> Floats:
-        """Return the variance (m,) of a new target at each row in memory, in units of σ²."""
-        return cast(Floats, sum(self._asked("variances", X)))
-
-    def row_effects(self, x: Floats) -> tuple[Ints, Floats]:
-        """Return numbers of fitted rows (p,), and what each adds to the scores (p, t) of a row x."""
-        numbers, added = zip(*self._asked("row_effects", x), strict=True)
-        return summed_effects(np.concatenate(numbers), np.concatenate(added))
-
-    def _asked(self, name: str, X: Floats) -> tuple[Any, ...]:
-        tasks = [_distributed.task(operator.methodcaller(name, X), each) for each in self.machines]
-        return _distributed.compute(*tasks, doing="asking the leaves")
-
-    def __getstate__(self) -> Any:
-        self.refuse_to_leave()
-
-    def refuse_to_leave(self) -> None:
-        """Raise the error of a model whose rows are on a cluster."""
-        raise InvalidInputError(
-            "The leaves of this model are on a Dask cluster, which it cannot leave. Fit it on rows "
-            "in memory to keep it."
-        )
-
-
-def leaf_scores(machine: KernelMachine, X: Floats) -> Floats:
-    """Return what the leaves of a machine add to the scores of rows."""
-    return machine.leaf_scores(X)
-
-
-def total_scores(found: list[Floats], offset: Floats) -> tuple[Floats]:
-    """Return the sum of what leaves say."""
-    return (cast(Floats, sum(found)) + offset,)

@@ -361,9 +361,8 @@ default="auto"
         rows.
     n_landmarks : int or "auto", default="auto"
         Number of rows that give a machine of many rows its global shape. "auto" takes none up to
-        6,000 distinct rows, for which machines are exact. Up to 30,000 rows held-out ones choose
-        between 250 to 1,000 landmarks with an exact machine in each leaf of rows, and 500 to 2,000
-        landmarks alone; of more rows, and on a cluster, there are landmarks alone.
+        6,000 distinct rows, for which machines are exact, and 250 to 500 of more rows, beside an
+        exact machine in each leaf of rows.
     class_weight : dict, "balanced" or None, default=None
         Factor of the rows' weights for each class. "balanced" gives all classes the same total
         weight.

@@ -325,9 +325,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelPredictor):
         held-out rows.
     n_landmarks : int or "auto", default="auto"
         Number of rows that give a machine of many rows its global shape. "auto" takes none up to
-        6,000 distinct rows, for which machines are exact. Up to 30,000 rows held-out ones choose
-        between 250 to 1,000 landmarks with an exact machine in each leaf of rows, and 500 to 2,000
-        landmarks alone; of more rows, and on a cluster, there are landmarks alone.
+        6,000 distinct rows, for which machines are exact, and 250 to 500 of more rows, beside an
+        exact machine in each leaf of rows.
     subsample : int, float, "auto" or None, default="auto"
         Number of rows to learn the metric from, or their share; the machines use all rows. "auto"
         takes all up to 2,500 rows, and above a sample that grows while held-out rows gain. None

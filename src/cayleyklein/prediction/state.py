@@ -12,6 +12,7 @@ from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
 from cayleyklein.parts.boosted_trees import Trees, check_trees
 from cayleyklein.parts.boosting import FittedRules
+from cayleyklein.parts.cluster import ClusterMachine
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance
 from cayleyklein.parts.estimator import FittedEstimator
 from cayleyklein.parts.kernel import (
@@ -22,7 +23,6 @@ from cayleyklein.parts.kernel import (
     MetricDistance,
     Tuning,
 )
-from cayleyklein.parts.landmarks import ClusterMachine
 from cayleyklein.parts.leaves import PIVOTS, LeafTree, is_tree
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import FittedVotes

@@ -37,7 +37,8 @@ from cayleyklein.parts.base import (
 )
 from cayleyklein.parts.distances import EXACT_PLACES, MOST_PARTS, NormalScores
 from cayleyklein.parts.kernel import KernelMachine, KernelPart
-from cayleyklein.parts.landmarks import ManyRows, fit_part
+from cayleyklein.parts.landmarks import fit_part
+from cayleyklein.parts.many import ManyRows
 from cayleyklein.parts.places import count_rows, places_and_pairs, pool_pairs, pool_rows
 from cayleyklein.prediction.answers import AnyAnswer
 from cayleyklein.prediction.held_out import (
@@ -368,9 +369,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     variances: list[Floats] = []
     for part in parts:
         if isinstance(part, KernelPart):
-            fitted, scores, unsure = fit_part(
-                part, rows, obtained.metric, request.n_landmarks, rng
-            )
+            fitted, scores, unsure = fit_part(part, rows, obtained.metric, request.n_landmarks, rng)
             variances.append(unsure)
             machines[part.name] = fitted
             said[part.name] = {fitted.settings: scores}
