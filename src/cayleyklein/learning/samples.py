@@ -16,7 +16,9 @@ POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 FIRST_SAMPLE = 8000  # rows, where their columns are few
 # Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last.
 FIRST_WORK, MOST_WORK = 4e9, 2e10
-TIE = 0.5  # standard errors of the gain under which the simpler model wins
+# Standard errors of the gain under which the simpler model wins; half or double change none of six
+# small tables (docs/evidence/constants.txt).
+TIE = 0.5
 
 # (rows that were learned from, fits) → scores (n_scores, n_settings, m) of held-out rows, the first
 # of them the loss

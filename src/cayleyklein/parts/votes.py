@@ -31,7 +31,8 @@ from cayleyklein.parts.places import LeftOut, LocalScales, Places
 Weights = str | Callable[[Floats], Any]
 
 VOTE_KINDS = ("linear", "uniform", "distance")
-LABEL_NEIGHBORS, NUMBER_NEIGHBORS = 15, 9  # voters where held-out rows were not asked
+# Voters where held-out rows were not asked: of none of six small tables.
+LABEL_NEIGHBORS, NUMBER_NEIGHBORS = 15, 9
 # Numbers of voting neighbours that are tried. Half of them all raise log loss, or 1 - R², of
 # neighbours by 0.004 ± 0.005 on six small tables, and double by 0.013 ± 0.007
 # (docs/evidence/constants.txt).
