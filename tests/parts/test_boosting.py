@@ -7,8 +7,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.parts.base import FitRows
-from cayleyklein.parts.boosted_trees import MOST_BINS, Trees, bin_edges, check_trees
 from cayleyklein.parts.boosting import NUMBERS_OF_ROUNDS, RulesPart, most_rounds
+from cayleyklein.parts.tree_arrays import MOST_BINS, Trees, bin_edges, check_trees
 from cayleyklein.prediction.answers import Classes, Numbers
 
 RNG = np.random.default_rng(0)

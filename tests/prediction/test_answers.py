@@ -11,9 +11,9 @@ from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS
 from cayleyklein.prediction.answers import Classes, Numbers
 from cayleyklein.prediction.held_out import HeldOut, weights_that_count
+from cayleyklein.prediction.part_weights import MOST_WEIGHT, MOST_WEIGHT_ON_SCALES, PULL_OF_NUMBERS
 from cayleyklein.prediction.rehearsal import best_left_out
 from cayleyklein.prediction.scales import NumberScale
-from cayleyklein.prediction.weights import MOST_WEIGHT, MOST_WEIGHT_ON_SCALES, PULL_OF_NUMBERS
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import Answer, FitRows, FittedPart, Queries, on_blocks
-from cayleyklein.parts.boosted_trees import Bins, Trees
 from cayleyklein.parts.places import pool_pairs
+from cayleyklein.parts.tree_arrays import Bins, Trees
 
 NUMBERS_OF_ROUNDS = (12, 25, 50, 100, 200)  # between which held-out rows choose
 

@@ -5,7 +5,7 @@ from cayleyklein.learning.samples import Stage
 from cayleyklein.prediction.classifier import CurvedKernelClassifier, CurvedKNeighborsClassifier
 from cayleyklein.prediction.counterfactual import Counterfactual
 from cayleyklein.prediction.explain import Explanation, KernelExplanation
-from cayleyklein.prediction.explanations import Explanations
+from cayleyklein.prediction.explanation_tables import Explanations
 from cayleyklein.prediction.regressor import CurvedKernelRegressor, CurvedKNeighborsRegressor
 from cayleyklein.prediction.suspicious import SuspiciousRows
 

@@ -2,7 +2,8 @@
 
 An answer says what machines are fitted to (`targets`), what neighbours' answers are as scores
 (`of_votes`), how a weighted sum of scores is judged (`losses`, `named`), which weights are best
-(`weigh`, by `weights`), and what a sum says (`says`). Scores are (p, m, t) of p parts, for m rows.
+(`weigh`, see `part_weights`), and what a sum says (`says`). Scores are (p, m, t) of p parts, for m
+rows.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 from scipy.special import softmax
 
 from cayleyklein._typing import AnyArray, Bools, Floats
-from cayleyklein.prediction import weights
+from cayleyklein.prediction import part_weights
 from cayleyklein.prediction.scales import AS_GIVEN, NumberScale
 
 
@@ -48,9 +49,11 @@ class Classes:
         return self.smoothed(softmax(np.where(self.known, total, -np.inf), axis=1))
 
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
-        """Return the weights (p,) with the least log loss, see `weights`."""
+        """Return the weights (p,) with the least log loss, see `part_weights`."""
         number = np.cumsum(self.known) - 1  # among the known classes
-        return weights.of_least_log_loss(scores[:, :, self.known], number[truth], counts, start)
+        return part_weights.of_least_log_loss(
+            scores[:, :, self.known], number[truth], counts, start
+        )
 
     def usual(self) -> Floats:
         """Return the scores (C,) of a row of which nothing is known."""
@@ -125,9 +128,9 @@ class Numbers:
         return np.asarray((self.says(total + spreads) - self.says(total - spreads)) / 2)
 
     def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
-        """Return the weights (p,) with the least squared error, see `weights`."""
+        """Return the weights (p,) with the least squared error, see `part_weights`."""
         as_given = all(scale.kind == AS_GIVEN for scale in self.scales)
-        return weights.of_least_squares(scores, truth, counts, start, as_given=as_given)
+        return part_weights.of_least_squares(scores, truth, counts, start, as_given=as_given)
 
     def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
         """Return the weight of a part before held-out rows are asked."""

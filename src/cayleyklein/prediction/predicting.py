@@ -39,7 +39,7 @@ from cayleyklein.metrics import (
 from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.parts.base import numbers_of
 from cayleyklein.prediction import rehearsal, strangers
-from cayleyklein.prediction.explanations import Explanations, explained_cells
+from cayleyklein.prediction.explanation_tables import Explanations, explained_cells
 from cayleyklein.prediction.suspicious import Suspicion, SuspiciousRows
 
 

@@ -10,7 +10,6 @@ from cayleyklein.learning.choice import Obtained, Selection
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.parts.base import FitRows, FittedPart
-from cayleyklein.parts.boosted_trees import Trees, check_trees
 from cayleyklein.parts.boosting import FittedRules
 from cayleyklein.parts.cluster import ClusterMachine
 from cayleyklein.parts.distances import ColumnDistance, NormalScores, RankDistance
@@ -25,6 +24,7 @@ from cayleyklein.parts.kernel import (
 )
 from cayleyklein.parts.leaves import PIVOTS, LeafTree, is_tree
 from cayleyklein.parts.registry import PARTS, PartOptions
+from cayleyklein.parts.tree_arrays import Trees, check_trees
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
 from cayleyklein.prediction.kernel_predictor import KernelPredictor, with_modelled_targets

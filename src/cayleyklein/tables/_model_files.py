@@ -116,7 +116,7 @@ OBJECTS_IN_FILES: dict[str, set[str]] = {
         "cayleyklein.neighbors.vantage.Tree",
         "cayleyklein.parts.kernel.Tuning",
         "cayleyklein.parts.places.Places",
-        "cayleyklein.parts.boosted_trees.Trees",
+        "cayleyklein.parts.tree_arrays.Trees",
     },
 }
 for _node, _types in OBJECTS_IN_FILES.items():

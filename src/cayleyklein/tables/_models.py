@@ -25,7 +25,7 @@ from cayleyklein.prediction import (
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
 )
-from cayleyklein.prediction.explanations import Explanations
+from cayleyklein.prediction.explanation_tables import Explanations
 from cayleyklein.prediction.suspicious import SuspiciousRows
 
 
