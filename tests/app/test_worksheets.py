@@ -127,4 +127,4 @@ def test_a_worksheet_of_an_address(tmp_path):
         read_address(f"{home}/3-mine.md", seconds=2)
     assert list(read_worksheets(tmp_path / "3-my%20own.md")) == ["my%20own"]
     with pytest.raises(InvalidInputError, match="no worksheet"):
-        read_worksheets("file:///etc/hosts")
+        read_worksheets("file://localhost/etc/hosts")
