@@ -1029,6 +1029,42 @@ def test_tools_by_touch(context, address, width):
     page.close()
 
 
+def test_two_fingers_zoom_and_turn(context, address):
+    page = open_page(context, f"{address}{PLAIN}&chart=klein&second=")
+    fingers = context.new_cdp_session(page)
+    fingers.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    x, y = pixel(page, 0, 0)
+
+    def touch(kind, *spots):
+        places = [{"x": a, "y": b, "id": i} for i, (a, b) in enumerate(spots)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
+
+    before = window(page)
+    touch("touchStart", (x - 40, y))
+    touch("touchStart", (x - 40, y), (x + 40, y))
+    for i in range(1, 11):
+        touch("touchMove", (x - 40 - 4 * i, y - 2 * i), (x + 40 + 4 * i, y + 2 * i))
+    touch("touchEnd")
+    settle(page)
+    after = window(page)
+    zoomed = (before[2] - before[0]) / (after[2] - after[0])
+    assert zoomed == pytest.approx(np.hypot(160, 40) / 80, rel=0.01)
+    turned = page.evaluate("explorer.views[0].angle")
+    assert abs(turned) == pytest.approx(np.arctan2(40, 160), rel=0.01)
+    assert np.add(after[:2], after[2:]) == pytest.approx([0, 0], abs=0.05)  # the middle stays
+    page.close()
+
+
+def test_the_slider_goes_with_the_first_picture(context, address):
+    page = context.new_page()
+    page.goto(f"{address}/")
+    page.wait_for_selector("body[data-ready=yes]")
+    page.wait_for_function("() => explorer.plane.answer.state?.curvature > -0.85")
+    shown = page.evaluate("['#k', '#curvature'].map(s => Number(document.querySelector(s).value))")
+    assert min(shown) > -0.9
+    page.close()
+
+
 def test_a_sign_that_the_first_picture_is_loading(plane):
     sign = "getComputedStyle(document.querySelector('#view0'), '::after').content"
     assert plane.evaluate(sign) == "none"

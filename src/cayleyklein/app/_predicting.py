@@ -14,7 +14,7 @@ from cayleyklein.exceptions import InvalidInputError
 
 def shown_cells(frame: Any, letters: int = _tables.SHOWN) -> list[list[str]]:
     """Return the cells of a frame as text, cut after some letters; missing ones are empty."""
-    columns = [[_cell(value, letters) for value in column] for _, column in frame.items()]
+    columns = [_texts(column, letters) for _, column in frame.items()]
     missing = frame.isna().to_numpy()
     rows = zip(*columns, strict=True)
     return [
@@ -23,10 +23,10 @@ def shown_cells(frame: Any, letters: int = _tables.SHOWN) -> list[list[str]]:
     ]
 
 
-def _cell(value: Any, letters: int) -> str:
-    if isinstance(value, float):
-        return f"{value:.15g}"  # 3, not 3.0
-    return str(value)[:letters]
+def _texts(column: Any, letters: int) -> list[str]:
+    if column.dtype.kind == "f":
+        return [f"{value:.15g}" for value in column]  # 3, not 3.0
+    return [str(text)[:letters] for text in column.astype(str)]
 
 
 def reading_words(table: _tables.PreparedTable) -> str:

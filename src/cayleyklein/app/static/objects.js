@@ -38,7 +38,7 @@
       rows.push(heading(group, title, mine), ...mine.map((object, i) => objectRow(object, mine[i - 1], mine[i + 2])));
     }
     place.replaceChildren(...rows);
-    const newest = objects.length > count ? rowOf(objects.at(-1).name) : null; // which may be out of sight
+    const newest = count && objects.length > count ? rowOf(objects.at(-1).name) : null; // which may be out of sight
     if (newest) place.scrollTop = Math.max(place.scrollTop, newest.offsetTop - place.offsetTop + newest.offsetHeight - place.clientHeight);
     count = objects.length;
     if (focus) rowOf(focus)?.querySelector(`[data-part="${which}"]`)?.focus();

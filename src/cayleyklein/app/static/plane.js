@@ -302,9 +302,14 @@
   }
   explorer.breathe = breathe;
 
+  let stepping = null; // one step at a time, whatever else is answered meanwhile
+  function stepLater(wait = breathing === null ? 30 : 40) {
+    stepping ??= setTimeout(() => { stepping = null; step(); }, wait);
+  }
+
   function step() {
     if (!playing) return;
-    if (document.hidden) return setTimeout(step, 500);
+    if (document.hidden) return stepLater(500);
     if (breathing !== null) {
       const part = (performance.now() - breathing) / BREATH;
       return set("curvature", Math.round(-100 * HIGHEST * Math.cos(2 * Math.PI * part)) / 100, "set curvature");
@@ -337,7 +342,7 @@
     if (news.pictures && moved !== null) timePaint();
     showControls(news);
     keepAddress();
-    if (playing) setTimeout(step, breathing === null ? 30 : 40);
+    if (playing) stepLater();
   });
   if (location.search === "" && location.hash === "" && !facts.embedded) {
     const first = () => { if (document.body.dataset.ready === "yes") breathe(); else setTimeout(first, 60); };
@@ -355,6 +360,7 @@
   }
 
   function showControls(news) {
+    if (playing) for (const input of [one("#curvature"), one("#k")]) input.value = news.state.curvature;
     // while something is on its way the controls are ahead of the server, and keep what was chosen
     if (!ahead()) {
       for (const input of all("[data-number]")) {
