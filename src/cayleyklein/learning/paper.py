@@ -196,9 +196,9 @@ def in_ellipsoid_form(matrix: Floats) -> Floats | None:
     v = v * np.sign(v[-1] or 1.0)
     length = np.linalg.norm(v[:-1])
     inside = (v[-1] - length) * (v[-1] + length)
-    # With a Lorentz factor of 1e8 the centre is so close to the boundary that the ellipsoid is kept
-    # as a form: turning it into (L, μ) would lose half of the digits.
-    if inside <= (v[-1] / 1e8) ** 2:
+    # A Lorentz factor beyond 7e7 is infinite in double precision: the ellipsoid is kept as a form.
+    # Turning it into (L, μ) would lose half of the digits.
+    if inside <= 0:
         return None
     p, rise = v[:-1] / np.sqrt(inside), v[-1] / np.sqrt(inside)
     boost = np.block(

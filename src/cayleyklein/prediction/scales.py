@@ -24,7 +24,7 @@ AS_GIVEN, LOGARITHM, NORMAL_SCORES = "as given", "logarithm", "normal scores"
 TARGET_SCALES = (AS_GIVEN, LOGARITHM, NORMAL_SCORES)
 # Other scales are tried of numbers that are more skewed than this (500 normal numbers: 0 ± 0.1), or
 # have heavier tails: the kurtosis of normal numbers is 3, that of differences of waiting times 6.
-# Half or double of the first change nothing on three tables of numbers (docs/evidence/constants.txt).
+# Half or double of the first change nothing on three tables (docs/evidence/constants.txt).
 SKEWED = 1.0
 HEAVY = 6.0
 
