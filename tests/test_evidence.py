@@ -216,6 +216,22 @@ def test_a_quick_run_contradicts_claims_and_leaves_records_alone(stand_ins):
     assert before == {path.name: path.read_text() for path in recorded.iterdir()}
 
 
+def test_quick_outputs_of_other_code_are_dropped(stand_ins, monkeypatch, capsys):
+    kept = stand_ins / "docs" / "_build"
+    monkeypatch.setattr(evidence, "OUTPUTS", stand_ins / "docs" / "evidence")
+    monkeypatch.setattr(evidence, "QUICK_OUTPUTS", kept)
+    quick = {each.name: evidence.Quick(each.command) for each in measurements(stand_ins)}
+    monkeypatch.setattr(evidence, "QUICK", quick)
+    for folder in ("docs/evidence", "docs/_build"):
+        evidence.take(measurements(stand_ins, folder), 2)
+    assert evidence.check_quickly([]) == 0
+    assert "2 claims agree, 0 do not, 0 are" in capsys.readouterr().out
+    edit(stand_ins, "src/cayleyklein/svm/__init__.py", "C = 1", "C = 2")
+    evidence.check_quickly([])
+    assert "1 were not measured" in capsys.readouterr().out
+    assert [path.name for path in kept.iterdir()] == ["metric.txt"]
+
+
 def test_sizes_are_read_as_the_recorded_ones(stand_ins):
     edit(stand_ins, "benchmarks/bench_svm.py", "svm 90 s", "10 rows, 100 rows, 110 rows")
     named = {"10 rows": "100 rows", "100 rows": "1,000 rows"}
