@@ -123,6 +123,8 @@ def test_neighbours_are_chosen_by_leaving_each_row_out():
     found = best_left_out(rows, Parameters(np.eye(1), np.zeros(1), 0.0))
     assert found == NEIGHBORS[int(np.argmin(losses))]
     assert 0 < int(np.argmin(losses)) < len(NEIGHBORS) - 1
+    three = TrainingRows.from_targets(X[:3], y[:3], np.ones(3))  # have two neighbours each
+    assert best_left_out(three, Parameters(np.eye(1), np.zeros(1), 0.0)) == 2
 
 
 def test_where_weights_start(labels):
