@@ -20,6 +20,7 @@ PACKAGES = {
     "boosters": ["catboost==1.2.10", "lightgbm==4.6.0", "scikit-learn", "pandas", "pyarrow"],
     "deep": ["torch==2.13.0", "pytabkit==1.7.3", "xrfm==0.4.5"],
     "cleanlab": ["cleanlab", "scikit-learn"],
+    "dice": ["dice-ml==0.12", "numba"],
     "charts": ["torch", "numpy<2.4", "geoopt==0.5.1", "geomstats==2.8.0", "hypll==0.1.1"],
 }
 BEFORE = """
