@@ -281,6 +281,21 @@ def test_a_row_is_explained_as_the_model_does(monkeypatch, model):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_what_would_have_to_change_for_a_row(monkeypatch):
+    monkeypatch.setattr("cayleyklein.app._learn.FitProcess", Now)
+    session = made_for("data=wine&geometry=flat&model=neighbors")
+    assert "Say which row" in session.hear([{"do": "change"}])["notes"][0]
+    do(session, {"do": "fit"})
+    assert do(session, {"do": "explain", "row": 3})["explanation"]["change"] == ""
+    said = do(session, {"do": "change"})["explanation"]["change"]
+    fitted = session._predictor[1]
+    found = fitted.counterfactual(session.table.X[3])
+    assert said.startswith(f"It would be {found.prediction} with ")
+    assert said.count(" from ") == len(found.changes)
+    assert "The smallest change that was found" in said
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_row_of_the_form_is_predicted_and_explained(monkeypatch):
     monkeypatch.setattr("cayleyklein.app._learn.FitProcess", Now)
     session = made_for("data=wine&geometry=flat&model=neighbors")

@@ -39,6 +39,12 @@ MODELS = {
     "triplets": lambda: ck.CurvedTriplets(random_state=0).fit(
         np.stack([X[:10], X[1:11], X[30:40]], axis=1)
     ),
+    "quadruplets": lambda: ck.CurvedQuadruplets(random_state=0).fit(
+        np.stack([X[:10], X[1:11], X[:10], X[30:40]], axis=1)
+    ),
+    "mixed": lambda: ck.CurvedKNeighborsClassifier(geometry="mixed", random_state=0).fit(X, Y),
+    "landmarks": lambda: ck.CurvedKernelClassifier(n_landmarks=20, random_state=0).fit(X, Y),
+    "clusters": lambda: ck.CurvedKMeans(3, random_state=0).fit(X),
     "linear": lambda: ck.CurvedLinearSVC().fit(X, Y),
     "search": lambda: ck.CurvedNeighbors().fit(X),
     "map": lambda: ck.CurvedMDS(random_state=0).fit(X),
@@ -47,6 +53,7 @@ MODELS = {
 }
 METRICS = [
     ck.CurvedMetric.euclidean(2, curvature=-0.01),
+    ck.SphereMetric(2, curvature=2.0),
     ck.FormMetric(np.diag([0.01, 0.01, -1.0])),
     ck.ProductMetric([ck.CurvedMetric.euclidean(2), ck.CurvedMetric.euclidean(2, curvature=1.0)]),
     ck.MixedMetric([ck.CurvedMetric.euclidean(2), ck.CurvedMetric.euclidean(2, curvature=1.0)]),
@@ -55,7 +62,7 @@ METRICS = [
 
 def answer(model, name):
     rows = {"kernels of words": WORDS, "encoder": WORDS, "chart": X / 20}.get(name, X)
-    if name in ("pairs", "triplets", "LMNN", "the paper's", "MLKR", "MMC"):
+    if name in ("pairs", "triplets", "quadruplets", "LMNN", "the paper's", "MLKR", "MMC"):
         return model.metric_.pairwise(X[:5])
     if name == "search":
         return model.kneighbors(X, 3)[0]
@@ -82,7 +89,8 @@ def test_every_estimator_comes_back(name, tmp_path):
 def test_every_metric_comes_back(metric, tmp_path):
     save_model(metric, tmp_path / "metric.ckm")
     again = load_model(tmp_path / "metric.ckm")
-    np.testing.assert_array_equal(again.pairwise(X[:, :2]), metric.pairwise(X[:, :2]))
+    rows = X[:, :2] / np.linalg.norm(X[:, :2], axis=1, keepdims=True)  # on the sphere, too
+    np.testing.assert_array_equal(again.pairwise(rows), metric.pairwise(rows))
 
 
 def test_what_no_file_can_hold(tmp_path):

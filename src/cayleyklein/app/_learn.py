@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _explaining, _fitting, _predicting, _tables
+from cayleyklein.app import _explaining, _fitting, _predicting, _tables, _trust
 from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._session import run_commands
 from cayleyklein.app._state import plural
@@ -309,10 +309,19 @@ class LearnSession:
             raise InvalidInputError(f"There is no row {row + 1}.")
         self._why = self._explained(self.table.X[row], row, self.table.problem.X.iloc[[row]])
 
+    def do_change(self) -> None:
+        """Say what would have to change for the explained row to have another class."""
+        if self._why is None or self.table.is_regression:
+            raise InvalidInputError("Say which row first, of a table with classes.")
+        cells = _predicting.row_as_text(self._why["whole"], self.table)
+        rows = _tables.read_rows(cells, self.table)
+        self._why |= {"change": _trust.change_words(*self._predictor, rows)}
+
     def _explained(self, x: Any, row: int | None, cells: Any) -> dict[str, Any]:
         why = _explaining.explain_row(self._predictor[1], self.table, x, row)
         whole = _predicting.named_cells(cells)
         return why | {
+            "change": None if self.table.is_regression else "",
             "names": [name[:SHOWN] for name in whole],
             "cells": [cell[:SHOWN] for cell in whole.values()],
             "whole": whole,

@@ -1,9 +1,11 @@
 """How far to trust a model of the learning page: odd rows, wrong labels, likely classes."""
 
+from copy import copy
 from typing import Any
 
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.app import _state
+from cayleyklein.exceptions import NotRepresentableError
 
 LEVEL = 0.95  # of sets of classes and of intervals
 
@@ -24,6 +26,29 @@ def strangeness_words(strangeness: float) -> str:
         how = "like" if strangeness <= 0.95 else "unusual among"
     share = f"{strangeness:.1%} of them are nearer to the others than it is to them"
     return f"It is {how} the training rows: {share}."
+
+
+def change_words(encoder: Any, model: Any, cells: Any) -> str:
+    """Say what would have to change for a row, a table of one, to have another class."""
+    of_cells = copy(model)  # it was fitted on encoded rows
+    of_cells.encoder_ = encoder
+    try:
+        found = of_cells.counterfactual(cells)
+    except NotRepresentableError:
+        return "No change of its columns was found that gives it another class."
+    changes = [
+        f"{name} from {_in_words(before)} to {_in_words(after)}"
+        for name, (before, after) in found.changes.items()
+    ]
+    *some, last = changes
+    listed = f"{', '.join(some)} and {last}" if some else last
+    how = "No smaller change exists" if found.is_exact else "The smallest change that was found"
+    size = f"{_state.in_figures(found.size)} standard deviations"
+    return f"It would be {found.prediction} with {listed}. {how}; it is {size}."
+
+
+def _in_words(cell: Any) -> str:
+    return _state.in_figures(cell) if isinstance(cell, float) else str(cell)[:40]
 
 
 def suspicious_rows(model: Any, train: Ints, is_regression: bool) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from cayleyklein.prediction.vote_cells import MOST_PROGRAMS, CellSearch, RowChan
 
 DESCENTS = 8  # rows of the class from which a descent begins
 DESCENT_ROUNDS = 30  # of a descent
-FIRST_ROUNDS = 5  # of the one that an exact search begins with
+MOST_STARTS = 500  # rows of the class, the nearest, among which these are
 STEPS = 40  # at random, in each round
 MOST_COMBINATIONS = 2000  # of categories that an exact search tries
 
@@ -137,20 +137,15 @@ class ChangesOfClass(Predicting):
         wanted = self._classes_to_reach(to, codes(cells.values[None])[0])
         is_wanted = partial(reaches, codes, wanted)
         mine = cells.decode(rows[wanted[labels]])
-        starts = mine[np.argsort(allowed.sizes(mine), kind="stable")[:DESCENTS]]
-        rng = np.random.default_rng(0)
+        mine = mine[np.argsort(allowed.sizes(mine), kind="stable")[:MOST_STARTS]]
+        found = by_descent(allowed, mine, is_wanted, np.random.default_rng(0))
         votes = self._equal_votes()
-        found: Floats | None = None
         is_exact = False
         if votes is not None and not cells.has_gaps and not (cells.is_bent & allowed.free).any():
-            near = by_descent(allowed, starts[:1], is_wanted, rng, FIRST_ROUNDS)
-            found, is_exact = exact_change(allowed, votes, wanted, near, is_wanted)
+            found, is_exact = exact_change(allowed, votes, wanted, found, is_wanted)
         if is_exact and found is not None:
             trust = self._known_rows.trust(cells.encode(np.vstack([cells.values, found])))
             is_exact = bool((trust == 1).all())
-        if not is_exact:
-            near = by_descent(allowed, starts, is_wanted, rng, DESCENT_ROUNDS)
-            found = allowed.smaller(near, found)
         if found is None:
             raise NotRepresentableError("No allowed change was found that reaches the class.")
         row = cells.written(found)
@@ -236,13 +231,6 @@ class Allowed:
         is_category = self.cells.is_category
         change[:, is_category] = change[:, is_category] != 0
         return np.asarray(np.linalg.norm(change, axis=1))
-
-    def smaller(self, values: Floats | None, others: Floats | None) -> Floats | None:
-        """Return those of two changed cells (p,) that changed less."""
-        if values is None or others is None:
-            return others if values is None else values
-        sizes = self.sizes(np.vstack([values, others]))
-        return values if sizes[0] < sizes[1] else others
 
     def project(self, values: Floats) -> Floats:
         """Return cells (m, p) that are allowed."""
@@ -348,7 +336,6 @@ def by_descent(
     starts: Floats,
     is_wanted: Callable[[Floats], Bools],
     rng: np.random.Generator,
-    n_rounds: int,
 ) -> Floats | None:
     """Return cells (p,) with a small change after which a row is wanted, found from such rows.
 
@@ -357,11 +344,11 @@ def by_descent(
     again.
     """
     found = allowed.project(starts)
-    found = found[is_wanted(found)] if len(found) else found
+    found = found[is_wanted(found)][:DESCENTS] if len(found) else found
     if not len(found):
         return None
     found = shortened(allowed, found, is_wanted)
-    for round_ in range(n_rounds):
+    for round_ in range(DESCENT_ROUNDS):
         reach = 0.7 ** (round_ / 3)
         tried = [allowed.project(varied(allowed, each, reach, rng)) for each in found]
         sizes = allowed.sizes(found) * (1 - 1e-9)

@@ -61,6 +61,7 @@ OBJECTS_IN_FILES: dict[str, set[str]] = {
         "cayleyklein.metrics.sphere.SphereMetric",
     },
     "ObjectNode": {
+        "cayleyklein.clustering.kmeans.CurvedKMeans",
         "cayleyklein.diagrams._power.PowerDiagram",
         "cayleyklein.diagrams._voronoi.CayleyKleinVoronoi",
         "cayleyklein.learning.choice.Selection",
@@ -78,6 +79,7 @@ OBJECTS_IN_FILES: dict[str, set[str]] = {
         "cayleyklein.metrics.curved.CurvedMetric",
         "cayleyklein.neighbors.curved_neighbors.CurvedNeighbors",
         "cayleyklein.neighbors.euclidean.TreeSearch",
+        "cayleyklein.neighbors.search.MeasuredRows",
         "cayleyklein.neighbors.search.SearchIndex",
         "cayleyklein.neighbors.space.ChordSpace",
         "cayleyklein.neighbors.vantage.VantageSearch",

@@ -326,6 +326,10 @@
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Cells of the row");
     place.replaceChildren(element("p", `${told} Effects are on ${why.unit}.`, {className: "figures"}), scroll, grid);
+    if (why.change === null) return; // of a number
+    const change = element("p", why.change, {id: "change", className: "figures"}), ask = element("button", "What would have to change?", {type: "button", id: "ask-change"});
+    ask.addEventListener("click", () => { ask.disabled = true; change.textContent = "Looking for the smallest change …"; send({do: "change"}, "explain"); });
+    place.append(why.change ? change : ask, why.change ? "" : change);
   }
 
   function showResults({confusion, weights, parts, trials, planes, suspicious, curves: told}) {
