@@ -315,7 +315,8 @@ class LearnSession:
             raise InvalidInputError("Say which row first, of a table with classes.")
         cells = _predicting.row_as_text(self._why["whole"], self.table)
         rows = _tables.read_rows(cells, self.table)
-        self._why |= {"change": _trust.change_words(*self._predictor, rows)}
+        encoder, model = self._predictor
+        self._why |= {"change": _trust.change_words(encoder, model, rows)}
 
     def _explained(self, x: Any, row: int | None, cells: Any) -> dict[str, Any]:
         why = _explaining.explain_row(self._predictor[1], self.table, x, row)
