@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from cayleyklein.curvature import processes, rivals, spaces
@@ -156,6 +156,17 @@ def test_scores_of_classes_are_their_probabilities():
     for values in errors.values():
         assert values.shape == (40, 3)
         assert values.mean() < np.square(Y).mean()
+
+
+def test_two_classes_have_the_errors_of_their_probabilities():
+    codes = (X[:, 0] + 0.3 * X[:, 1] > 0).astype(int)
+    Y = (codes - codes.mean())[:, None]
+    folds = np.arange(40) % 5
+    errors = rivals.predictors(X, X, Y, codes, [folds], 0)
+    model, z = LogisticRegression(C=10.0, max_iter=300), X / X.std(axis=0)
+    split = PredefinedSplit(folds)
+    told = cross_val_predict(model, z, codes, cv=split, method="predict_proba")
+    np.testing.assert_allclose(errors["a linear model"][:, 0], (codes - told[:, 1]) ** 2, atol=1e-6)
 
 
 def test_one_known_class_is_predicted_by_its_share():

@@ -22,6 +22,7 @@ from tests.strategies import random_metric, seeds
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import CurvedNeighbors, bounds, vantage
 from cayleyklein.neighbors import search as search_module
+from cayleyklein.neighbors.space import ChordSpace
 
 DISC = CurvedMetric.euclidean(3, curvature=-1.0)
 
@@ -310,3 +311,21 @@ def test_distances_of_nearly_opposite_rows_keep_their_digits(K):
         2 * np.arctan(1e6 * root) / root,
     ]
     np.testing.assert_allclose(found[0], expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("K", [-0.7, 0.0, 0.7])
+def test_bounds_are_below_the_distances_and_close_to_them(K):
+    rng = np.random.default_rng(0)
+    metric, X = make(rng, "curved", 3, K, "random")
+    space = ChordSpace(metric)
+    rows = space.place(X)
+    (ruler,) = bounds.ChordBounds(space, rows).rulers(rows)
+    every = slice(0, len(X))
+    D = metric.pairwise(X)
+    values = ruler.values(every, every)
+    for i, row in enumerate(D):
+        limits = np.array([ruler.limit(slice(i, i + 1), np.array([d]))[0] for d in row])
+        assert (values[i] <= limits).all()
+        nearer = np.array([ruler.limit(slice(i, i + 1), np.array([0.999 * d]))[0] for d in row])
+        far = row > 0.1 * np.median(D)
+        assert (values[i] > nearer)[far].all()
