@@ -24,7 +24,7 @@ def strangeness_words(strangeness: float) -> str:
     how = "unlike"
     if strangeness <= 0.99:  # 5 % of new rows like the fitted ones exceed 0.95, and 1 % this
         how = "like" if strangeness <= 0.95 else "unusual among"
-    share = f"{strangeness:.1%} of them are nearer to the others than it is to them"
+    share = f"{strangeness:.1%} of them are less unusual"
     return f"It is {how} the training rows: {share}."
 
 

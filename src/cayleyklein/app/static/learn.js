@@ -307,7 +307,7 @@
     if (place.dataset.shown === wanted) return;
     place.dataset.shown = wanted;
     const typed = why && why.row === null;
-    one("#try-said").textContent = typed ? `${preview.target}: ${why.prediction}. ${why.trust.join(" ")}` : "";
+    one("#try-said").textContent = typed ? `${preview.target}: ${why.prediction}. ${why.trust[0]}` : "";
     if (!why) return place.replaceChildren();
     one("#why-row").value = typed ? "" : why.row + 1;
     if (!typed) fillFields(why.whole);
@@ -319,7 +319,7 @@
     const rows = column("Rows for it", list(why.for));
     rows.append(element("h3", "Rows against it"), list(why.against));
     grid.append(rows);
-    const told = typed ? `The row that you typed is predicted ${why.prediction}.` : `Row ${why.row + 1} is predicted ${why.prediction}; it is ${why.true}. ${why.trust.join(" ")}`;
+    const told = typed ? `The row that you typed is predicted ${why.prediction}. ${why.trust.slice(1).join(" ")}` : `Row ${why.row + 1} is predicted ${why.prediction}; it is ${why.true}. ${why.trust.join(" ")}`;
     const cells = element("table"), scroll = element("div", "", {className: "scroll", tabIndex: 0});
     cells.append(row(why.names.map((name) => cell("th", name, "col"))), row(why.cells.map((text) => cell("td", text))));
     scroll.append(cells);
