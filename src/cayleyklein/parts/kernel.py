@@ -128,8 +128,9 @@ class Landmarks:
     @classmethod
     def none(cls, width: int) -> Self:
         """Return no landmarks, for targets of a width."""
-        empty = np.zeros((0, 0))
-        return cls(empty, np.zeros(0, dtype=np.intp), np.zeros((0, width)), empty, empty)
+        # three arrays of their own: model files refuse one that stands in two places
+        X, root, known = (np.zeros((0, 0)) for _ in range(3))
+        return cls(X, np.zeros(0, dtype=np.intp), np.zeros((0, width)), root, known)
 
     def __len__(self) -> int:
         return len(self.numbers)
