@@ -37,6 +37,8 @@ def take(directory: Path = STATIC) -> None:
         page.click("#sheet-check")
         settle(page)
         page.screenshot(path=directory / "explorer-worksheet.png")
+        visit(page, address + "/?sheet=hierarchy")
+        page.screenshot(path=directory / "explorer-map.png")
         visit(page, address + PLANE)
         page.click("#start-tour")
         settle(page)

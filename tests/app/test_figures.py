@@ -349,7 +349,15 @@ def verdict(session, answer=""):
 
 
 def test_worksheets_are_answered_by_what_is_made():
-    assert list(SHEETS) == ["angle-sum", "parallels", "circles", "squares", "diagram"]
+    named = ["angle-sum", "parallels", "circles", "squares", "diagram", "hierarchy"]
+    assert list(SHEETS) == named
+    tree = sheet_session("hierarchy")
+    names = tree.state.names
+    distances = tree.state.metric.pairwise(tree.state.coordinates)[names.index("seal")]
+    for name, is_right in (("bear", True), ("dolphin", False), ("salmon", False)):
+        right, text = verdict(tree, name)
+        assert right == is_right
+        assert f"{distances[names.index(name)]:.1f}" in text
     for name in SHEETS:
         right, text = verdict(sheet_session(name))
         assert not right

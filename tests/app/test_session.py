@@ -47,6 +47,7 @@ AS_SENT = [
     {"do": "sheet", "name": "circles"},
     {"do": "check", "step": 0.0, "answer": ""},
     {"do": "own_sheet", "content": "---\ntitle: Mine\n---\nLook."},
+    {"do": "own_tree", "content": "((a:1,b:2)c:1,d:3)e;"},
     {"do": "tool", "name": "on"},
     {"do": "set", "values": {"objects": FIGURES}},
     {"do": "glide", "name": "E", "x": 0.1, "y": 0.2, "view": 0.0},

@@ -21,7 +21,7 @@ __all__ = ["draw_plane", "explore"]
 
 
 def explore(
-    X: ArrayLike | None = None,
+    X: Any = None,
     metric: Any = None,
     *,
     labels: ArrayLike | None = None,
@@ -31,6 +31,7 @@ def explore(
     browser: bool = True,
     on_start: Callable[[str], None] | None = None,
     worksheets: str | Path | None = None,
+    chart: str = "poincare",
 ) -> Any:
     """Show the plane in a notebook's cell, or serve the explorer until interrupted.
 
@@ -39,8 +40,14 @@ def explore(
 
     Parameters
     ----------
-    X : array-like of shape (n, d), optional
-        Rows to show. With more than two columns, on a plane of the metric through them.
+    X : array-like of shape (n, d), or a map, optional
+        Rows to show. With more than two columns, on a plane of the metric through them. A map is
+        what :func:`cayleyklein.map_embedding` or :func:`cayleyklein.embed_tree` return, a fitted
+        :class:`cayleyklein.CurvedMDS` of two components or a
+        :class:`cayleyklein.plotting.MapDisplay`, with names, edges and classes, or the path of
+        a file: a tree in Newick format (.nwk), or a table with an embedding,
+        with the columns "class" and "name" if it has these. It is shown with its edges, to be
+        moved by isometries, in a cell or on the page that is served.
     metric : CurvedMetric, optional
         Metric of the rows, such as ``model.metric_``; Euclidean by default.
     labels : array-like of shape (n,), optional
@@ -60,6 +67,9 @@ def explore(
     worksheets : str or Path, optional
         A worksheet (.md), a folder of them, or the address of one (http:// or https://), which the
         page offers beside its own; "?sheet=NAME" in the address opens one.
+    chart : str, default="poincare"
+        Chart of the embedding in a table, as for :func:`cayleyklein.map_embedding`. Its curvature
+        is taken as -1, or 1 on a sphere.
 
     Returns
     -------
@@ -74,7 +84,12 @@ def explore(
     http://localhost:41673/
     """
     require("tornado", "app")
-    if X is not None or _in_notebook():
+    from cayleyklein.app import _maps
+
+    if isinstance(X, str | Path):
+        X = _maps.read_map(X, chart)
+    is_map = isinstance(X, _maps.MAPS)
+    if _in_notebook() or (X is not None and not is_map):
         from cayleyklein.app._cell import make_widget
 
         return make_widget(X, metric, labels, height)
@@ -84,8 +99,14 @@ def explore(
     from cayleyklein.app._server import serve
 
     sheets = {} if worksheets is None else read_worksheets(worksheets)
+    path = ""
+    if is_map:
+        expect(metric is None, "metric", metric, "None: a map has its own")
+        sheets = sheets | {"map": _maps.map_sheet(_maps.map_state(X, labels))}
+        path = "?sheet=map"
+    tell = on_start or (lambda address: None)
     with suppress(KeyboardInterrupt):
-        asyncio.run(serve(int(port), host, browser, on_start or (lambda address: None), sheets))
+        asyncio.run(serve(int(port), host, browser, tell, sheets, path))
     return None
 
 

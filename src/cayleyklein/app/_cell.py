@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein.app import _pages, _state
+from cayleyklein.app import _maps, _pages, _state
 from cayleyklein.app._messages import pack_message
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.exceptions import InvalidInputError
@@ -44,14 +44,14 @@ class PlaneCell:
     Rows of more than two columns are shown on a plane of the metric through them.
     """
 
-    def __init__(
-        self, X: ArrayLike | None = None, metric: Any = None, labels: ArrayLike | None = None
-    ) -> None:
+    def __init__(self, X: Any = None, metric: Any = None, labels: ArrayLike | None = None) -> None:
         self.session = PlaneSession("")
         self.classes: AnyArray = np.array([])
         self._section: Any = None
         self._scale: _state.RowScale | None = None
-        if X is not None:
+        if isinstance(X, _maps.MAPS):
+            self.session.state = _maps.map_state(X, labels)
+        elif X is not None:
             self._take(checks.as_finite_array(X, "X"), metric, labels)
         elif metric is not None or labels is not None:
             raise InvalidInputError("metric and labels need rows X; X is None.")

@@ -16,6 +16,7 @@ from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
 
 RIM_WIDTH = 2.61  # of the conic, in pixels; no other line has it
+MOST_NAMES = 40  # of points of a map
 PICTURE_SIZE = 720  # width and height of a saved picture in pixels
 
 page_view = lru_cache(maxsize=64)(_views.View)
@@ -228,6 +229,8 @@ class Drafter:
             canvas.put(Shape("marks", handles[:1], "paper", 7.5, marker="cross", **look))
             canvas.put(Shape("marks", handles[1:], "paper", 7.0, marker="square", **look))
         self._draw_points(canvas, points, away)
+        if self.state.names:
+            self._draw_names(canvas, points, away)
         shapes = canvas.shapes()
         frame = frame or labels.LabelFrame(view.window, PICTURE_SIZE)
         words = labels.place_labels(canvas.labels, shapes, frame)
@@ -333,6 +336,10 @@ class Drafter:
             whole = ~np.isnan(rings[..., 0]).any(axis=1)
             canvas.rings(rings[whole, :-1], self.tone, 0.16)
             canvas.line(chain(rings), self.tone, 1.1, alpha=0.9)
+        if self.state.edges:
+            pairs = np.array(self.state.edges)
+            starts, ends = pairs[self.inside[pairs].all(axis=1)].T
+            canvas.segments(x[starts], x[ends], "soft", 1.0, alpha=0.9)
         first = self.state.chosen[0]
         if "geodesics" in shown and first < len(x) and self.inside[first]:
             ends = x[self.live[self.live != first]]
@@ -370,6 +377,15 @@ class Drafter:
             if view.domain is not None:
                 rim = view.on_tangent_plane(view.domain.from_euclidean(unit_circle(RIM_POINTS)))
                 canvas.put(Shape("line", rim, "soft", 1.2))
+
+    def _draw_names(self, canvas: Canvas, points: Floats, away: Bools) -> None:
+        """Name the points of a map next to the middle; isometries bring others there."""
+        names = np.array(self.state.names[: len(points)])
+        seen = np.flatnonzero((names != "") & ~away[: len(names)] & self.inside[: len(names)])
+        at = self.state.coordinates[seen]
+        far = np.asarray(self.metric.distance(at, self.metric.center))
+        for i in seen[np.argsort(far, kind="stable")[:MOST_NAMES]]:
+            canvas.label(str(names[i]), "ink", points[i][None])
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         classes = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)

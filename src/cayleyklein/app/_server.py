@@ -103,6 +103,7 @@ async def serve(
     browser: bool,
     tell: Callable[[str], None],
     sheets: dict[str, _worksheets.Worksheet] | None = None,
+    path: str = "",
 ) -> None:
     try:
         server = Explorer(port, host, sheets)
@@ -117,7 +118,7 @@ async def serve(
         with suppress(NotImplementedError, RuntimeError, ValueError):
             loop.add_signal_handler(number, ended.set)
     try:
-        addresses = [f"http://{name}:{server.port}/" for name in page_names(host)]
+        addresses = [f"http://{name}:{server.port}/{path}" for name in page_names(host)]
         if host in ANYWHERE:
             said = f"Whoever reaches port {server.port} of this computer can use the page."
             warnings.warn(said, stacklevel=2)

@@ -11,7 +11,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _figures, _measures, _scene, _state, _views, _worksheets
+from cayleyklein.app import _figures, _maps, _measures, _scene, _state, _views, _worksheets
 from cayleyklein.app._constructing import Constructing
 from cayleyklein.app._limits import LIMITS
 from cayleyklein.app._tools import POINT_KINDS
@@ -230,13 +230,22 @@ class PlaneSession(Constructing):
         later = (f.kind == "point" and f.value > first for f in objects)
         objects = tuple(f._replace(value=f.value - n) for f, n in zip(objects, later, strict=True))
         kept = points[:first] + points[first + 1 :]
-        self.state = replace(self.state, points=kept, objects=objects)
+        edges = [pair for pair in self.state.edges if first not in pair]
+        self.state = replace(
+            self.state,
+            points=kept,
+            objects=objects,
+            edges=tuple((a - (a > first), b - (b > first)) for a, b in edges),
+            names=self.state.names[:first] + self.state.names[first + 1 :],
+        )
         self.picked = []
         self._tell_lost(f"Point {first + 1}", lost)
 
     def do_scatter(self, n: int, seed: int) -> None:
         points = _state.scatter(min(max(n, 1), LIMITS.most_points), abs(seed))
-        self.state = replace(self.state, points=points, chosen=(0, 1), objects=())
+        self.state = replace(
+            self.state, points=points, chosen=(0, 1), objects=(), edges=(), names=()
+        )
 
     def do_next(self, by: int) -> None:
         if self.state.points:
@@ -387,6 +396,10 @@ class PlaneSession(Constructing):
     def do_own_sheet(self, content: str) -> None:
         """Open a worksheet that the visitor gives as Markdown."""
         self._open(_worksheets.read_worksheet(content))
+
+    def do_own_tree(self, content: str) -> None:
+        """Show a tree that the visitor gives in Newick format."""
+        self._open(_maps.map_sheet(_maps.read_tree(content)))
 
     def _open(self, sheet: _worksheets.Worksheet) -> None:
         self.do_load(sheet.start or "shown=")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -57,8 +57,10 @@ RANGES = {  # lowest and highest value of every number; turn and tilt are of the
     "tilt": (5.0, 90.0),
     "order": (1, 5),
 }
+NAME_LETTERS = 40  # of a point of a map
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
 DECIMALS = 6  # decimals of numbers in an address: enough that moved figures look congruent
+MAP_DECIMALS = 10  # of the points of a map, which may be far out
 CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
 CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
@@ -254,6 +256,8 @@ class PlaneState:
     chosen: tuple[int, int] = (0, 1)
     objects: tuple[Figure, ...] = ()
     tiling: Tiling | None = None
+    edges: tuple[tuple[int, int], ...] = ()  # of a map, between its points
+    names: tuple[str, ...] = ()  # of the points of a map
 
     @property
     def metric(self) -> CurvedMetric:
@@ -266,6 +270,11 @@ class PlaneState:
     @property
     def objects_text(self) -> str:
         return ";".join(figure.text for figure in self.objects)
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of the points in an address."""
+        return MAP_DECIMALS if self.edges or self.names else DECIMALS
 
     @cached_property
     def coordinates(self) -> Floats:
@@ -288,6 +297,8 @@ class PlaneState:
             if figure.kind == "point" and figure.value not in range(len(self.points)):
                 said = f"There is no point number {figure.value:g} for {figure.name}."
                 raise InvalidInputError(said)
+        if any(max(edge) >= len(self.points) for edge in self.edges):
+            raise InvalidInputError("An edge has a point that is not there.")
         last = max(0, len(self.points) - 1)
         first, second = (min(max(i, 0), last) for i in self.chosen)
         if first == second:
@@ -313,7 +324,8 @@ class PlaneState:
             number = int(np.argmax(beyond)) + 1
             raise InvalidInputError(f"Point {number} would leave the page; move it by less.")
         x[inside] = lifted[inside, :2] / lifted[inside, 2:]
-        points = (rounded_point(u, v, p.label) for (u, v), p in zip(x, self.points, strict=True))
+        pairs = zip(x, self.points, strict=True)
+        points = (rounded_point(u, v, p.label, self.decimals) for (u, v), p in pairs)
         tiling = self.tiling and self.tiling.moved(self.metric, move)
         return replace(self, points=tuple(points), tiling=tiling)
 
@@ -344,7 +356,8 @@ class PlaneState:
     @cached_property
     def query(self) -> str:
         numbers = ((name, f"{getattr(self, name):.{DECIMALS}f}") for name in RANGES)
-        points = (f"{p.x:.{DECIMALS}f},{p.y:.{DECIMALS}f},{p.label}" for p in self.points)
+        n = self.decimals
+        points = (f"{p.x:.{n}f},{p.y:.{n}f},{p.label}" for p in self.points)
         shown = ",".join(name for name in LAYERS if name in self.shown)
         parts = {name: number.rstrip("0").rstrip(".") for name, number in numbers}
         parts |= {"chart": self.chart, "second": self.second, "shown": shown}
@@ -353,6 +366,10 @@ class PlaneState:
             parts["objects"] = self.objects_text
         if self.tiling:
             parts["tiling"] = self.tiling.text
+        if self.edges:
+            parts["edges"] = ";".join(f"{a},{b}" for a, b in self.edges)
+        if self.names:
+            parts["names"] = ";".join(quote(name, safe=" ") for name in self.names)
         return urlencode(parts, safe=",;")
 
     @classmethod
@@ -377,12 +394,12 @@ def _in_range(name: str, text: str) -> float | int:
     return round(number, CURVATURE_DECIMALS if name == "curvature" else DECIMALS) + 0.0
 
 
-def rounded_point(x: float, y: float, label: float) -> Generator:
+def rounded_point(x: float, y: float, label: float, decimals: int = DECIMALS) -> Generator:
     if not max(abs(x), abs(y)) <= LARGEST_COORDINATE:
         raise InvalidInputError(f"Points lie within ±{LARGEST_COORDINATE:g}; got ({x:g}, {y:g}).")
     if not (0 <= label < len(LETTERS) and label == int(label)):
         raise InvalidInputError(f"A point's class must be 0 to {len(LETTERS) - 1}; got {label:g}.")
-    x, y = (round(float(c), DECIMALS) + 0.0 for c in (x, y))
+    x, y = (round(float(c), decimals) + 0.0 for c in (x, y))
     return Generator(x, y, int(label))
 
 
@@ -442,7 +459,18 @@ def read_part(name: str, text: str) -> Any:
         return tuple(int(number) for number in read_numbers(text, name, 2))
     if name == "points":
         rows = filter(None, text.split(";"))
-        return tuple(rounded_point(*read_numbers(row, name, 3)) for row in rows)
+        found = (read_numbers(row, name, 3) for row in rows)
+        return tuple(rounded_point(x, y, label, MAP_DECIMALS) for x, y, label in found)
+    if name == "edges":
+        pairs = [read_numbers(row, name, 2) for row in filter(None, text.split(";"))]
+        whole = all(a >= 0 <= b and a == int(a) and b == int(b) for a, b in pairs)
+        if not whole or len(pairs) > LIMITS.most_points:
+            said = f"up to {LIMITS.most_points:,} pairs of numbers of points"
+            raise InvalidInputError(f"edges must be {said}; got {text[:30]!r}.")
+        return tuple((int(a), int(b)) for a, b in pairs)
+    if name == "names":
+        given = [unquote(item)[:NAME_LETTERS] for item in text.split(";")]
+        return tuple(given[: LIMITS.most_points])
     if name == "tiling":
         return read_tiling(text) if text else None
     return read_figures(text)

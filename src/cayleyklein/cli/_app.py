@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -43,6 +44,16 @@ def open_explorer(
     worksheets: Annotated[
         str | None, typer.Option(help="A worksheet (.md), a folder of them, or an address of one.")
     ] = None,
+    show: Annotated[
+        Path | None,
+        typer.Option(
+            "--map",
+            help="A tree (Newick, .nwk) or a table with an embedding, opened as a map.",
+        ),
+    ] = None,
+    chart: Annotated[
+        str, typer.Option(help="Chart of the embedding, such as poincare, hyperboloid or lonlat.")
+    ] = "poincare",
 ) -> None:
     """Open a page where points, conics and curvatures can be moved, and metrics learned."""
     from cayleyklein.app import explore
@@ -50,7 +61,8 @@ def open_explorer(
     def tell(address: str) -> None:
         typer.echo(f"The explorer is at {address} (Ctrl+C ends it).")
 
-    explore(port=port, host=host, browser=not no_browser, on_start=tell, worksheets=worksheets)
+    pages: dict[str, Any] = {"port": port, "host": host, "browser": not no_browser}
+    explore(show, chart=chart, on_start=tell, worksheets=worksheets, **pages)
 
 
 # in the order of the help

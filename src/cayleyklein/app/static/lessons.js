@@ -38,7 +38,7 @@
     one("#sheet-help").hidden = !hint;
     one("#sheet-help").open = false;
     one("#sheet-next").hidden = index + 1 === sheet.steps.length && nextSheet() === undefined;
-    one("#sheet-link").hidden = opened !== "" || !own || Boolean(facts.embedded);
+    one("#sheet-link").hidden = opened !== "" || !own || kind === "own_tree" || Boolean(facts.embedded);
     one("#sheet-check").hidden = choices.length > 0 || !checks;
     one("#verdict").textContent = "";
     one("#verdict").dataset.right = "";
@@ -66,10 +66,11 @@
   }
 
   one("#sheet-check").addEventListener("click", () => send({do: "check", step: at_step, answer: ""}));
-  one("#sheet-again").addEventListener("click", () => opened ? open(opened) : send({do: "own_sheet", content: own}));
+  one("#sheet-again").addEventListener("click", () => opened ? open(opened) : send({do: kind, content: own}));
   one("#sheet-next").addEventListener("click", () => at_step + 1 < sheet.steps.length ? showSheetStep(at_step + 1) : open(nextSheet()));
   one("#sheet-close").addEventListener("click", closeSheet);
 
+  let kind = "own_sheet"; // of what was dropped
   let own = ""; // the text of a worksheet that was dropped, or came with the address
 
   // a link that holds a whole worksheet, after #, which no server is sent
@@ -82,7 +83,8 @@
     try { own = unpacked(found[1]); } catch { return say(["The worksheet in the address is not whole; copy the link again."]); }
     opened = "";
     hideTour();
-    send({do: "own_sheet", content: own});
+    kind = "own_sheet";
+    send({do: kind, content: own});
   }
   addEventListener("hashchange", openFromAddress);
 
@@ -91,10 +93,12 @@
     event.preventDefault();
     const file = event.dataTransfer?.files[0];
     if (!file) return;
-    if (!file.name.endsWith(".md")) return say(["A worksheet is a Markdown file, .md. Tables go to the page Learn."]);
+    const tree = /\.(nwk|newick|tree|tre)$/i.test(file.name);
+    if (!tree && !file.name.endsWith(".md")) return say(["A worksheet is a Markdown file, .md, and a tree a Newick file, .nwk. Tables go to the page Learn."]);
     own = await file.text();
+    kind = tree ? "own_tree" : "own_sheet";
     opened = "";
-    send({do: "own_sheet", content: own});
+    send({do: kind, content: own});
   });
 
   // -- the tour
