@@ -14,7 +14,7 @@ import skops.io
 from cayleyklein import CurvedLMNN
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables import TableClassifier, load_model, save_model
+from cayleyklein.tables import TableClassifier, TableRegressor, load_model, save_model
 from cayleyklein.tables._model_files import FORMAT_VERSION
 
 X, Y = load_wine(return_X_y=True)
@@ -95,6 +95,16 @@ def test_table_classifier_comes_back(tmp_path, geometry):
     assert loaded.learned_ == model.learned_
     assert loaded.encoder_.columns_ == model.encoder_.columns_
     assert loaded.target_ == "y"
+
+
+def test_a_kernel_machine_comes_back(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 2)), columns=["u", "v"])
+    model = TableRegressor(model="kernel", geometry="flat", random_state=0)
+    model.fit(table, table.u * table.v)
+    save_model(model, tmp_path / "numbers.ckm")
+    again = load_model(tmp_path / "numbers.ckm")
+    assert np.array_equal(again.predict(table), model.predict(table))
 
 
 def test_unfitted_and_unknown_models_are_not_saved(tmp_path):
