@@ -149,6 +149,26 @@ def test_what_is_said_of_a_sum(labels):
     assert numbers.named(Y + np.array([0.5, 0.1]), Y, shares)["R²"] == pytest.approx(1 - 0.13)
 
 
+def test_held_out_rows_count_by_their_shares_of_all_rows(labels):
+    answer, scores, truth = labels
+    parts = [PARTS[name](PartOptions()) for name in ("columns", "plain")]
+    shares = np.random.default_rng(1).dirichlet(np.full(60, 5.0))
+    known = dict(zip(("columns", "plain"), scores, strict=True))
+    held_out = HeldOut(answer, known, {"plain": 7}, truth, shares, 80.0, np.ones(60))
+    start = [answer.start_weight(part.leads, 1, 2) for part in parts]
+    expected = answer.weigh(scores, truth, 80 * shares, np.array(start))
+    weights, total = held_out.weigh(parts)
+    np.testing.assert_allclose(weights, expected)
+    np.testing.assert_allclose(total, np.tensordot(expected, scores, 1))
+    one = answer.weigh(scores[:1], truth, 80 * shares, np.array([answer.start_weight(True, 1, 1)]))
+    np.testing.assert_allclose(held_out.best_multiple("columns"), one[0] * scores[0])
+    told = held_out.selection(parts)
+    assert [trial.name for trial in told.trials] == ["columns", "plain", "columns + plain"]
+    assert [trial.n_neighbors for trial in told.trials] == [0, 7, 7]
+    assert told.trials[-1].scores == answer.named(total, truth, shares)
+    assert len(held_out.selection(parts[:1]).trials) == 1
+
+
 def test_a_part_that_leaves_a_trace_only_is_dropped_and_the_others_weighed_anew():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, size=400)
