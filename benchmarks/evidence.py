@@ -85,6 +85,8 @@ ASKED_FOR = {
     "constants": None,
     "sizes": ROOT / "tables",  # the UCI tables letter and magic
     "messy": ROOT / "mixed",  # real mixed tables
+    "nature": None,  # with networkx and geomstats, which holds NumPy back
+    "recipes": None,  # with umap-learn
 }
 """Measurements that run only where they are named, and the folder of tables that they need."""
 
@@ -120,6 +122,17 @@ QUICK = {
     "mds": Quick("benchmarks/bench_mds.py 500 1000", "smaller", {"1000 rows": "2000 rows"}),
     "svm": Quick("benchmarks/bench_svm.py --draws 1"),
     "meshes": Quick("benchmarks/bench_meshes.py --repeats 1"),
+    "nature": Quick(
+        "benchmarks/bench_nature.py --small",
+        True,
+        {
+            "10,000 places": "100,000 places",
+            "1,000 points": "10,000 points",
+            "1,000 nodes": "10,000 nodes",
+            "2,000 rows": "20,000 rows",
+        },
+    ),
+    "recipes": Quick("benchmarks/bench_recipes.py 1000", True, {"1000 rows": "2000 rows"}),
     "curved": Quick("examples/plot_truly_curved.py"),
     "weak": Quick("benchmarks/bench_weak.py sets --seeds 1"),
     "regression": Quick("benchmarks/bench_regression.py --seeds 1 --rows 150", "smaller"),
