@@ -327,7 +327,6 @@ for method in ("kdtree", "random", "genetic"):
         size = np.inf
         try:
             options = {"total_CFs": 10, "desired_class": int(to), "verbose": False}
-            options |= {"posthoc_sparsity_algorithm": None} if method == "kdtree" else {}
             found = dice.generate_counterfactuals(frame[row : row + 1], **options)
             made = found.cf_examples_list[0].final_cfs_df[names].to_numpy(dtype=float)
             made = made[model.predict(made) == to]
