@@ -1,7 +1,7 @@
 """What a model knows of its rows: wrong labels, rows unlike any seen, intervals and sets.
 
     python benchmarks/bench_knows.py [labels] [strangers] [coverage] [real] [changes]
-        [--tables FOLDER] [--mixed FOLDER] [--rows 600] [--splits 1]
+        [--tables FOLDER] [--mixed FOLDER] [--keel] [--rows 600] [--splits 1]
 
 Ten tables: wine, sonar, iris, breast cancer and digits, and with ``--tables`` the first five CSV of
 a folder (a header, the class in the last column), at most so many random rows of each. One thread.
@@ -21,7 +21,7 @@ the log loss with and without.
 ``coverage``: how many numbers are inside the intervals of neighbours, with and without weights, on
 ten tables of numbers; how many classes are in the sets of the kernel classifier, and their size.
 
-``real``: every CSV of ``--tables``, and with ``--mixed`` tables with categories, dates, text and
+``real``: every CSV of ``--tables``, with ``--keel`` 21 tables of KEEL, and with ``--mixed`` tables with categories, dates, text and
 gaps (NAME.parquet each, and a targets.json that says ``{"NAME": {"kind": "classes" or "numbers",
 "target": COLUMN}}``), by `TableClassifier` and `TableRegressor` at their defaults: how many classes
 are in sets and numbers in intervals, the share of ordinary rows above 0.95 of strangeness, how many
@@ -56,7 +56,7 @@ from sklearn.neighbors import LocalOutlierFactor  # noqa: E402
 
 import _peers  # noqa: E402
 import cayleyklein  # noqa: E402
-from _sets import bundled, log_loss, tables  # noqa: E402
+from _sets import bundled, keel, log_loss, tables  # noqa: E402
 from cayleyklein import (  # noqa: E402
     CurvedKernelClassifier,
     CurvedKNeighborsClassifier,
@@ -392,10 +392,12 @@ def measure_changes() -> None:
             print(f"| {sum(smaller)} | {np.median(seconds):.2f} | {spent:.2f} |", flush=True)
 
 
-def real_tables(numeric: Path | None, mixed: Path | None) -> dict:
+def real_tables(numeric: Path | None, mixed: Path | None, of_keel: bool) -> dict:
     """Return tables with their targets, and whether these are classes."""
     found = {}
-    for name, (X, y) in tables(numeric).items() if numeric else ():
+    for name, (X, y) in (
+        (tables(numeric) if numeric else {}) | (keel() if of_keel else {})
+    ).items():
         found[name] = pd.DataFrame(X).add_prefix("x"), y, True
     if mixed:
         targets = json.loads((mixed / "targets.json").read_text())
@@ -459,6 +461,7 @@ def main() -> None:
     )
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--mixed", type=Path)
+    parser.add_argument("--keel", action="store_true")
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--splits", type=int, default=1)
     given = parser.parse_args()
@@ -471,7 +474,7 @@ def main() -> None:
     if "coverage" in given.what:
         measure_coverage(sets, given.rows, splits)
     if "real" in given.what:
-        measure_real(real_tables(given.tables, given.mixed), given.rows, splits)
+        measure_real(real_tables(given.tables, given.mixed, given.keel), given.rows, splits)
     if "changes" in given.what:
         measure_changes()
     if "labels" in given.what:
