@@ -21,8 +21,9 @@ the log loss with and without.
 ``coverage``: how many numbers are inside the intervals of neighbours, with and without weights, on
 ten tables of numbers; how many classes are in the sets of the kernel classifier, and their size.
 
-``real``: every CSV of ``--tables``, with ``--keel`` 21 tables of KEEL, and with ``--mixed`` tables with categories, dates, text and
-gaps (NAME.parquet each, and a targets.json that says ``{"NAME": {"kind": "classes" or "numbers",
+``real``: every CSV of ``--tables``, with ``--keel`` 21 tables of KEEL (its files come from an
+environment of their own), and with ``--mixed`` tables with categories, dates, text and gaps
+(NAME.parquet each, and a targets.json that says ``{"NAME": {"kind": "classes" or "numbers",
 "target": COLUMN}}``), by `TableClassifier` and `TableRegressor` at their defaults: how many classes
 are in sets and numbers in intervals, the share of ordinary rows above 0.95 of strangeness, how many
 rows have other probabilities than without, and the log loss with and without.
