@@ -263,7 +263,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
 
     @property
     def feature_importances_(self) -> Floats:
-        """The shares of the columns, as scikit-learn's `SelectFromModel` asks for them."""
+        """The share of each column of X, 0 for unused ones, for `SelectFromModel`."""
         return cast(Floats, self.estimator_.feature_weights())
 
 
@@ -330,8 +330,6 @@ default="auto"
         from 0.
     encoder_ : TableEncoder
         Fitted encoder of the columns.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column in the answers, 0 for unused ones.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (d,)
@@ -468,8 +466,6 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
         from 0.
     encoder_ : TableEncoder
         Fitted encoder of the columns.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column in the answers, 0 for unused ones.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (d,)
