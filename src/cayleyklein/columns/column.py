@@ -42,6 +42,7 @@ class Column:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import pandas as pd
     >>> from cayleyklein.tables import TableEncoder
     >>> encoder = TableEncoder().fit(pd.DataFrame({"length": ["1.5", None, "2.5"]}))
@@ -52,6 +53,8 @@ class Column:
     ([[3.0], [nan]], 'number')
     >>> length.is_missing(pd.Series(["3", "unknown", None]))
     array([False,  True,  True])
+    >>> length.with_circles(np.array([1.5, 2.5])).tolist()  # it fills no cycle
+    [[1.5], [2.5]]
     >>> length.read(pd.Series(["3", "three", None]))[1]
     array([False,  True, False])
     >>> colour = TableEncoder().fit(pd.DataFrame({"colour": ["red", "blue", "red"]})).columns_[0]
