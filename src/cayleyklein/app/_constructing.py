@@ -156,7 +156,7 @@ class Constructing:
             self._construct_all(picked)
             return
         note = "Note" if self.tool == "note" else ""
-        pinned = self.tool in _figures.PINNED
+        pinned = self.tool in ("angle", "distance", "number", "note")  # show their measure
         self._construct(_figures.Figure(self.tool, "", picked, pinned=pinned, note=note))
 
     def _construct_all(self, parents: tuple[str, ...]) -> None:

@@ -35,7 +35,6 @@ FIGURE_COLORS = {
     "hyperbolic": "green",
     "learned": "brown",
 }
-PINNED = ("angle", "distance", "number", "note")  # kinds that show their measure from the start
 
 
 def read_numbers(text: str, name: str, count: int) -> list[float]:

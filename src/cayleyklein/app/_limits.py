@@ -16,6 +16,8 @@ class PageLimits:
     most_corners: int = 24  # of a constructed polygon
     most_tiles: int = 1500
     note_letters: int = 120
+    map_names: int = 40  # of points of a map, that are written beside them
+    name_letters: int = 40  # of one of these
     worksheet_letters: int = 20_000
     condition_letters: int = 300
     trail_spots: int = 2000  # where a point has been

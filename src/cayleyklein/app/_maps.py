@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 from cayleyklein.app._limits import LIMITS
-from cayleyklein.app._state import LETTERS, MAP_DECIMALS, NAME_LETTERS, Generator, PlaneState
+from cayleyklein.app._state import LETTERS, MAP_DECIMALS, Generator, PlaneState
 from cayleyklein.app._worksheets import Step, Worksheet
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.manifold import CurvedMDS, EmbeddingMap, TreeEmbedding, embed_tree, map_embedding
@@ -16,8 +16,6 @@ from cayleyklein.plotting import MapDisplay
 from cayleyklein.tables import read_table
 
 MAPS = (MapDisplay, EmbeddingMap, TreeEmbedding, CurvedMDS, PlaneState)
-TREE_FILES = (".nwk", ".newick", ".tree", ".tre")
-FARTHEST = 10.0  # radius, times √|K|, beyond which points are drawn at it: the rim of the disc
 
 
 def map_state(shown: Any, labels: ArrayLike | None = None) -> PlaneState:
@@ -49,7 +47,7 @@ def map_state(shown: Any, labels: ArrayLike | None = None) -> PlaneState:
         chart="poincare" if display.curvature else "klein",
         shown=frozenset() if display.y is None else frozenset({"regions"}),
         edges=tuple((int(a), int(b)) for a, b in display.edges),
-        names=tuple(name[:NAME_LETTERS] for name in display.names or ("",) * n),
+        names=tuple(name[: LIMITS.name_letters] for name in display.names or ("",) * n),
     )
 
 
@@ -69,7 +67,7 @@ def _places(surface: Floats, K: float) -> Floats:
         return np.asarray(x / (np.abs(x).max() or 1.0))
     radius = np.arccosh(np.maximum(surface[:, 2], 1.0))
     length = np.linalg.norm(surface[:, :2], axis=1)
-    share = np.tanh(np.minimum(radius, FARTHEST))
+    share = np.tanh(np.minimum(radius, 10.0))  # farther points are drawn at the rim of the disc
     return np.asarray(surface[:, :2] * (share / np.where(length > 0, length, 1.0))[:, None])
 
 
@@ -80,7 +78,7 @@ def read_map(file: str | Path, chart: str = "poincare") -> PlaneState:
     or "word" the names of rows.
     """
     path = Path(file)
-    if path.suffix.lower() in TREE_FILES:
+    if path.suffix.lower() in (".nwk", ".newick", ".tree", ".tre"):
         return read_tree(path.read_text("utf-8"))
     frame = read_table(path)
     named = {str(column).lower(): column for column in reversed(frame.columns)}

@@ -8,6 +8,7 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app import _drawing, _figures, _measures, _state, _trails, _views
+from cayleyklein.app._limits import LIMITS
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains, equivalent_balls
 from cayleyklein.geometry import constructions, measure, proximity_planes
 from cayleyklein.metrics import CurvedMetric
@@ -16,7 +17,6 @@ from cayleyklein.plotting.shapes import NOTHING, Shape, chain, class_look, unit_
 from cayleyklein.plotting.views import FAR_OUT, RIM_POINTS, Canvas, sample_boundaries, see_loops
 
 RIM_WIDTH = 2.61  # of the conic, in pixels; no other line has it
-MOST_NAMES = 40  # of points of a map
 PICTURE_SIZE = 720  # width and height of a saved picture in pixels
 
 page_view = lru_cache(maxsize=64)(_views.View)
@@ -384,7 +384,7 @@ class Drafter:
         seen = np.flatnonzero((names != "") & ~away[: len(names)] & self.inside[: len(names)])
         at = self.state.coordinates[seen]
         far = np.asarray(self.metric.distance(at, self.metric.center))
-        for i in seen[np.argsort(far, kind="stable")[:MOST_NAMES]]:
+        for i in seen[np.argsort(far, kind="stable")[: LIMITS.map_names]]:
             canvas.label(str(names[i]), "ink", points[i][None])
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:

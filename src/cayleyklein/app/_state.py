@@ -57,7 +57,6 @@ RANGES = {  # lowest and highest value of every number; turn and tilt are of the
     "tilt": (5.0, 90.0),
     "order": (1, 5),
 }
-NAME_LETTERS = 40  # of a point of a map
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
 DECIMALS = 6  # decimals of numbers in an address: enough that moved figures look congruent
 MAP_DECIMALS = 10  # of the points of a map, which may be far out
@@ -469,7 +468,7 @@ def read_part(name: str, text: str) -> Any:
             raise InvalidInputError(f"edges must be {said}; got {text[:30]!r}.")
         return tuple((int(a), int(b)) for a, b in pairs)
     if name == "names":
-        given = [unquote(item)[:NAME_LETTERS] for item in text.split(";")]
+        given = [unquote(item)[: LIMITS.name_letters] for item in text.split(";")]
         return tuple(given[: LIMITS.most_points])
     if name == "tiling":
         return read_tiling(text) if text else None

@@ -20,8 +20,6 @@ EXACT_PLACES = 1000  # places that weigh the columns
 # noise, four parts leave 0.49 of the variance, and one 0.55. Two halves of 500 or 1,500 rows are
 # no better than all of these at once: log loss +0.004 ± 0.003 on 19 numeric tables.
 MOST_PARTS = 4
-LEAST_SLOPE = 0.1
-N_QUERIES = 100  # rows at which slopes are measured
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def weigh_columns(rows: TargetPlaces) -> ColumnDistance:
     n_parts = int(np.clip(len(rows.X) // EXACT_PLACES, 1, MOST_PARTS))
     rows, _ = rows.take(even_rows(len(rows.X), n_parts * EXACT_PLACES)).centred()
     weights = standard_weights(rows.X, rows.weights)
-    queries = rows.X[even_rows(len(rows.X), N_QUERIES)]
+    queries = rows.X[even_rows(len(rows.X), 100)]  # at which slopes are measured
     parts = [rows.take(np.arange(at, len(rows.X), n_parts)) for at in range(n_parts)]
     gamma, penalty = 1.0, 0.3
     for _ in range(2):
@@ -169,5 +167,5 @@ def shared_sizes(slopes: Floats) -> Floats:
     if n_parts == 1:
         return np.asarray(np.sqrt((mean**2).mean(axis=(1, 2))))
     squares = (n_parts * mean**2 - (slopes**2).mean(axis=0)) / (n_parts - 1)
-    least = LEAST_SLOPE * np.sqrt((mean**2).mean(axis=(1, 2)))
+    least = 0.1 * np.sqrt((mean**2).mean(axis=(1, 2)))
     return np.asarray(np.maximum(np.sqrt(np.maximum(squares.mean(axis=(1, 2)), 0.0)), least))

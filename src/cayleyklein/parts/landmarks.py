@@ -63,12 +63,10 @@ from cayleyklein.parts.places import TargetPlaces
 
 # Up to which all rows are one leaf. Of 6,000 rows leaves take longer, and have more log loss.
 EXACT_ROWS = 6000
-N_TREES = 2
 LEAF_WORK = 1.6e10  # rows times the squared size of a leaf
 LEAST_LEAF, MOST_LEAF = 500, 1000  # rows of a leaf
 LEAST_LANDMARKS, MOST_LANDMARKS = 250, 500
 TRIAL_LEAVES, TRIAL_ROWS = 2, 1000  # leaves, and their size, that choose γ and λ
-START_PLACES = 1000  # places of the sample at which γ and λ start
 GROUP_ROWS = 50_000  # of the leaves that meet on a worker
 
 
@@ -144,7 +142,7 @@ def fit_part(
     Some leaves, as exact machines, choose γ and λ.
     """
     distance = part.distance(rows.sample, metric)
-    few = rows.sample.take(even_rows(len(rows.sample.X), START_PLACES))
+    few = rows.sample.take(even_rows(len(rows.sample.X), 1000))  # at which γ and λ start
     start = fit_machine(distance, few, None, part.gammas, part.ridges)
     unit = start.tuning.gamma / start.gamma
     n_trees, size, m = sizes(rows.n, n_landmarks)
@@ -203,7 +201,8 @@ def sizes(n: int, n_landmarks: int | None) -> tuple[int, int, int]:
     m = int(np.clip(size // 2, LEAST_LANDMARKS, MOST_LANDMARKS))
     if n_landmarks is not None:
         m = n_landmarks
-    return N_TREES, size, min(max(m, PIVOTS), n // 2)
+    n_trees = 2
+    return n_trees, size, min(max(m, PIVOTS), n // 2)
 
 
 class LandmarkKernel(NamedTuple):

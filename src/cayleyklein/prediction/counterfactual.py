@@ -25,12 +25,6 @@ from cayleyklein.parts.votes import FittedVotes, LabelVotes
 from cayleyklein.prediction.predicting import Predicting
 from cayleyklein.prediction.vote_cells import MOST_PROGRAMS, CellSearch, RowChanges, Voters
 
-DESCENTS = 8  # rows of the class from which a descent begins
-DESCENT_ROUNDS = 30  # of a descent
-MOST_STARTS = 500  # rows of the class, the nearest, among which these are
-STEPS = 40  # at random, in each round
-MOST_COMBINATIONS = 2000  # of categories that an exact search tries
-
 
 @dataclass(frozen=True)
 class Counterfactual:
@@ -137,7 +131,7 @@ class ChangesOfClass(Predicting):
         wanted = self._classes_to_reach(to, codes(cells.values[None])[0])
         is_wanted = partial(reaches, codes, wanted)
         mine = cells.decode(rows[wanted[labels]])
-        mine = mine[np.argsort(allowed.sizes(mine), kind="stable")[:MOST_STARTS]]
+        mine = mine[np.argsort(allowed.sizes(mine), kind="stable")[:500]]  # the nearest
         found = by_descent(allowed, mine, is_wanted, np.random.default_rng(0))
         votes = self._equal_votes()
         is_exact = False
@@ -281,7 +275,7 @@ def exact_change(
         price = float(allowed.sizes(values[None])[0])
         if price >= most:
             break
-        if n_tried >= MOST_COMBINATIONS:
+        if n_tried >= 2000:  # combinations of categories: a search of all would take too long
             return best, False
         tried = values[None]
         if len(numbers):
@@ -344,11 +338,12 @@ def by_descent(
     again.
     """
     found = allowed.project(starts)
-    found = found[is_wanted(found)][:DESCENTS] if len(found) else found
+    n_descents, n_rounds = 8, 30
+    found = found[is_wanted(found)][:n_descents] if len(found) else found
     if not len(found):
         return None
     found = shortened(allowed, found, is_wanted)
-    for round_ in range(DESCENT_ROUNDS):
+    for round_ in range(n_rounds):
         reach = 0.7 ** (round_ / 3)
         tried = [allowed.project(varied(allowed, each, reach, rng)) for each in found]
         sizes = allowed.sizes(found) * (1 - 1e-9)
@@ -382,7 +377,8 @@ def varied(allowed: Allowed, found: Floats, reach: float, rng: np.random.Generat
     nearer = np.where(allowed.cells.is_category, found, x + 0.9 * (found - x))
     numbers = allowed.free & ~allowed.cells.is_category
     size = float(allowed.sizes(found[None])[0]) * reach
-    steps = rng.normal(size=(STEPS, len(x))) * allowed.unit * numbers * size / np.sqrt(len(x))
+    n_steps = 40
+    steps = rng.normal(size=(n_steps, len(x))) * allowed.unit * numbers * size / np.sqrt(len(x))
     others = [
         np.where(np.arange(len(x)) == at, code, nearer)
         for at, codes in allowed.choices.items()

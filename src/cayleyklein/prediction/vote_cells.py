@@ -24,9 +24,6 @@ from cayleyklein.neighbors.search import slices
 
 MOST_PROGRAMS = 8000  # a search that has solved so many quadratic programs is given up
 VOTE_ROUNDING = 1e-9  # of votes, which are sums in any order
-MARGINS_INSIDE = (1e-9, 1e-7, 1e-5)  # from the boundary, for rows that are surely inside
-BLOCK = 500  # places that are compared with all at once
-NEARLY_WHOLE = 1e-6  # how near to a whole number is whole
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ class CellSearch:
         if not np.isfinite(self.most) or n <= self.voters.k:
             return np.arange(n)
         nearer = np.zeros(n, dtype=int)
-        for block in slices(n, BLOCK):
+        for block in slices(n, 500):  # places that are compared with all at once
             steep = cdist(self.slopes[block], self.slopes)
             gap = self.heights[None] - self.heights[block, None]
             nearer[block] = (gap > self.most * steep).sum(axis=1)
@@ -197,7 +194,8 @@ class CellSearch:
             case = heapq.heappop(queue)[-1]
             cases = self._divided(case)
         self.most = np.inf
-        inside = [self._bounded(case, margin) for margin in MARGINS_INSIDE]
+        # At a margin from the boundary rows are surely inside.
+        inside = [self._bounded(case, margin) for margin in (1e-9, 1e-7, 1e-5)]
         found = [case.z, *(each.z for each in inside if each is not None)]
         changes = np.zeros((len(found), len(self.x)))
         changes[:, self.allowed.free] = found
@@ -216,8 +214,7 @@ class CellSearch:
         """Return which free columns should be whole numbers and are not."""
         values = self.x[self.allowed.free] + z * self.allowed.unit[self.allowed.free]
         return np.asarray(
-            self.allowed.whole[self.allowed.free]
-            & (np.abs(values - np.rint(values)) > NEARLY_WHOLE)
+            self.allowed.whole[self.allowed.free] & (np.abs(values - np.rint(values)) > 1e-6)
         )
 
     def _divided(self, case: Case) -> Iterable[Case] | None:
