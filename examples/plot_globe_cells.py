@@ -15,15 +15,31 @@ from cayleyklein.geometry.sphere import to_lonlat
 from cayleyklein.plotting import MapDisplay
 
 CITIES = {
-    "Accra": (-0.2, 5.6), "Anchorage": (-149.9, 61.2), "Auckland": (174.8, -36.8),
-    "Beijing": (116.4, 39.9), "Bogotá": (-74.1, 4.7), "Buenos Aires": (-58.4, -34.6),
-    "Cairo": (31.2, 30.0), "Cape Town": (18.4, -33.9), "Chicago": (-87.6, 41.9),
-    "Delhi": (77.2, 28.6), "Honolulu": (-157.9, 21.3), "Jakarta": (106.8, -6.2),
-    "Lima": (-77.0, -12.0), "London": (-0.1, 51.5), "Los Angeles": (-118.2, 34.1),
-    "Moscow": (37.6, 55.8), "Nairobi": (36.8, -1.3), "New York": (-74.0, 40.7),
-    "Novosibirsk": (82.9, 55.0), "Perth": (115.9, -32.0), "Reykjavík": (-21.9, 64.1),
-    "São Paulo": (-46.6, -23.6), "Sydney": (151.2, -33.9), "Tokyo": (139.7, 35.7),
-}  # fmt: skip
+    "Accra": (-0.2, 5.6),
+    "Anchorage": (-149.9, 61.2),
+    "Auckland": (174.8, -36.8),
+    "Beijing": (116.4, 39.9),
+    "Bogotá": (-74.1, 4.7),
+    "Buenos Aires": (-58.4, -34.6),
+    "Cairo": (31.2, 30.0),
+    "Cape Town": (18.4, -33.9),
+    "Chicago": (-87.6, 41.9),
+    "Delhi": (77.2, 28.6),
+    "Honolulu": (-157.9, 21.3),
+    "Jakarta": (106.8, -6.2),
+    "Lima": (-77.0, -12.0),
+    "London": (-0.1, 51.5),
+    "Los Angeles": (-118.2, 34.1),
+    "Moscow": (37.6, 55.8),
+    "Nairobi": (36.8, -1.3),
+    "New York": (-74.0, 40.7),
+    "Novosibirsk": (82.9, 55.0),
+    "Perth": (115.9, -32.0),
+    "Reykjavík": (-21.9, 64.1),
+    "São Paulo": (-46.6, -23.6),
+    "Sydney": (151.2, -33.9),
+    "Tokyo": (139.7, 35.7),
+}
 """Longitude and latitude, in degrees."""
 
 names, places = list(CITIES), np.array(list(CITIES.values()))

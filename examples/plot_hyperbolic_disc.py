@@ -44,12 +44,12 @@ found = map_embedding(X, "hyperboloid", random_state=0)
 print(found)
 
 subpackage = [".".join(name[:2]) for name in tree.names]
-largest = sorted(set(subpackage), key=subpackage.count)[-6:]
+largest = sorted(sorted(set(subpackage)), key=subpackage.count)[-6:]
 classes = [name if name in largest else "others" for name in subpackage]
-names = [".".join(name) if 0 < len(name) < 3 and len(name[-1]) < 9 else "" for name in tree.names]
-display = MapDisplay.from_estimator(found, classes, edges=tree.edges, center=root)
+names = [name[0] if len(name) == 1 else "" for name in tree.names]
+display = MapDisplay.from_estimator(found, classes, names=names, edges=tree.edges, center=root)
 ax = display.plot(s=9).ax_
-ax.set_title(f"{len(X)} modules, 10 dimensions in 2: stress {found.quality['map'].stress:.2f}")
+ax.set_title(f"10 dimensions in 2: stress {found.quality['map'].stress:.2f}")
 
 # %%
 # Any row can be in the centre, by an isometry: the disc shows its surroundings at full size, and no
