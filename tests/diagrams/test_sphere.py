@@ -51,6 +51,39 @@ def test_weights_and_queries():
     assert np.abs(share - areas / (4 * np.pi)).max() < 0.02
 
 
+@pytest.mark.parametrize("order", [2, 3, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cells_of_order_k_by_brute_force(order, weighted):
+    P = points_on_sphere(25, 3)
+    weights = np.random.default_rng(1).uniform(-0.1, 0.4, size=25) if weighted else None
+    X = points_on_sphere(4000, 2)
+    c = np.ones(25) if weights is None else np.cos(np.sqrt(weights.astype(complex))).real
+    wanted = np.sort(np.argsort(-(X @ P.T) / c, axis=1)[:, :order], axis=1)
+    diagram = SphereVoronoi(P, weights=weights, order=order)
+    np.testing.assert_array_equal(diagram.cell_generators[diagram.locate(X)], wanted)
+    areas = diagram.areas()
+    assert areas.sum() == pytest.approx(4 * np.pi)
+    assert (areas > 0).all()
+    share = np.bincount(diagram.locate(X), minlength=len(areas)) / len(X)
+    assert np.abs(share - areas / (4 * np.pi)).max() < 0.02
+    features = diagram.to_geojson()["features"]
+    sets = [feature["properties"]["points"] for feature in features]
+    assert sets == diagram.cell_generators.tolist()
+
+
+def test_copies_and_symmetric_points_of_order_two():
+    P = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    diagram = SphereVoronoi(P, order=2)  # an octahedron: a cell around each edge
+    assert len(diagram.cell_generators) == 12
+    np.testing.assert_allclose(diagram.areas(), 4 * np.pi / 12)
+    X = points_on_sphere(500)
+    copied = SphereVoronoi(np.vstack([P, P[:1]]), order=2)
+    near = np.isin(np.argmax(X @ P.T, axis=1), 0)
+    assert (copied.cell_generators[copied.locate(X[near])] == [0, 6]).all()
+    with pytest.raises(InvalidInputError, match="order=6 for 6 points"):
+        SphereVoronoi(P, order=6)
+
+
 def test_a_hemisphere_of_points():
     P = points_on_sphere(30)
     P[:, 2] = np.abs(P[:, 2]) + 0.3

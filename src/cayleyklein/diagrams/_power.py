@@ -22,7 +22,7 @@ of one alone has no neighbour to meet on the way: its next copy is a candidate t
 
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -250,10 +250,11 @@ def order_k(
             return sets, means, heights, diagram
         if hidden is None:
             hidden = sets[~diagram.used, 0] if weighted else np.empty(0, dtype=np.intp)
-        sets = _with_one_more(diagram, sets, original, hidden)
+        sets = with_one_more(diagram, sets, original, hidden)
 
 
-def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints, hidden: Ints) -> Ints:
+def with_one_more(diagram: Any, sets: Ints, original: Ints, hidden: Ints) -> Ints:
+    """Return the candidates of the next order, from `used` and `ridges[0]` of a diagram of sets."""
     sides = sets[diagram.ridges[0].T]
     lone, proper = exchanges(sides, original)
     alone = sets[(original[sets] == original[sets[:, :1]]).all(axis=1)]

@@ -2,20 +2,23 @@
 
 The nearest of points p on the sphere has the largest ⟨x, p⟩, and in a weighted diagram the largest
 ⟨x, p⟩/c, c = cos √w. So the cells are the cones of directions in which a corner p/c of the convex
-hull of all is the farthest one, and the vertices are the outward normals of its facets.
+hull of all is the farthest one, and the vertices are the outward normals of its facets. The k
+nearest points have the largest mean of these, so cells of order k come from the hull of the means
+of sets, which grow as in `_power`: a way on a great circle to a point of the set meets the next.
 """
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from cayleyklein import _validation as checks
-from cayleyklein._typing import Floats, Ints
-from cayleyklein.diagrams.domains import added_heights, check_weights
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.diagrams import _power
+from cayleyklein.diagrams.domains import added_heights, check_weights, first_equal
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import sphere
 from cayleyklein.geometry.distances import norms
@@ -33,14 +36,18 @@ class SphereVoronoi:
         What the points are.
     weights : array-like of shape (n,), optional
         Squared radii, in radians: a power diagram, as of :class:`CayleyKleinVoronoi`.
+    order : int, default=1
+        Order k < n: the cells are those of sets of k points, which are the k nearest there.
 
     Attributes
     ----------
     points : ndarray of shape (n, 3)
         Unit vectors.
+    cell_generators : ndarray of shape (n_cells, order)
+        Points of each cell: of order 1 all, in their order; of higher order the sets with a cell.
     vertices : ndarray of shape (m, 3)
         Corners of cells, unit vectors.
-    regions : list of n ndarrays
+    regions : list of n_cells ndarrays
         Rows of `vertices` around each cell, anticlockwise seen from outside; empty for a point
         without a cell.
 
@@ -54,10 +61,18 @@ class SphereVoronoi:
     array([0.22, 0.21, 0.19, 0.23, 0.15])
     >>> diagram.outlines()[0].shape[1], diagram.to_geojson()["features"][4]["geometry"]["type"]
     (3, 'MultiPolygon')
+    >>> pairs = SphereVoronoi(cities, chart="lonlat", order=2)
+    >>> pairs.cell_generators[pairs.locate([[-3.7, 40.4]])]  # Madrid: Berlin, then Mexico City
+    array([[0, 4]])
     """
 
     def __init__(
-        self, points: ArrayLike, *, chart: str = "unit", weights: ArrayLike | None = None
+        self,
+        points: ArrayLike,
+        *,
+        chart: str = "unit",
+        weights: ArrayLike | None = None,
+        order: int = 1,
     ) -> None:
         self.chart = checks.as_choice(chart, "chart", sphere.WHOLE)
         given = checks.as_points(points, "points", ndim=2)
@@ -70,12 +85,11 @@ class SphereVoronoi:
             self._sites = self.points * (1 + added_heights(self.weights, 1.0))[:, None]
         if n < 4:
             raise InvalidInputError(f"points must be at least four; got {n}.")
-        try:
-            hull = ConvexHull(self._sites)
-        except QhullError as error:
-            raise NotRepresentableError(
-                "points lie on one circle, so that all cells meet in two points; move one of them."
-            ) from error
+        self.order = checks.as_count(order, "order")
+        if 1 < self.order >= n:
+            raise InvalidInputError(f"Got order={order} for {n} points; it must be smaller.")
+        hull, self.cell_generators, self._sites = hull_of_sets(self._sites, self.order)
+        n = len(self._sites)
         self.vertices = np.asarray(hull.equations[:, :3])
         corner = np.tile(np.arange(len(hull.simplices)), 3)
         site = hull.simplices.T.ravel()
@@ -87,9 +101,9 @@ class SphereVoronoi:
         turn = np.arctan2(
             np.einsum("ij,ij->i", at, north[site]), np.einsum("ij,ij->i", at, east[site]) * scale
         )
-        order = np.lexsort((turn, site))
-        around = corner[order]
-        starts = np.searchsorted(site[order], np.arange(n + 1))
+        turned = np.lexsort((turn, site))
+        around = corner[turned]
+        starts = np.searchsorted(site[turned], np.arange(n + 1))
         self.regions: list[Ints] = [around[a:b] for a, b in pairwise(starts)]
 
     def __repr__(self) -> str:
@@ -101,34 +115,37 @@ class SphereVoronoi:
         return cKDTree(self.points)
 
     def locate(self, X: ArrayLike) -> Ints:
-        """Return the point (m,) in whose cell each query is, given in the diagram's chart."""
+        """Return the cell (m,) that each query is in, given in the diagram's chart.
+
+        In a diagram of order 1 this is the row of its point.
+        """
         return self._nearest(sphere.whole_sphere(checks.as_points(X, "X", ndim=2), self.chart))
 
     def _nearest(self, directions: Floats) -> Ints:
-        if self.weights is None:
+        if self.weights is None and self.order == 1:
             return np.asarray(self._tree.query(directions)[1], dtype=np.intp)
-        step = max(1, 2**22 // len(self.points))
+        step = max(1, 2**22 // len(self._sites))
         blocks = range(0, len(directions), step)
         found = [np.argmax(directions[i : i + step] @ self._sites.T, axis=1) for i in blocks]
         return np.concatenate(found)
 
     def areas(self) -> Floats:
-        """Return the exact areas (n,) of the cells on the unit sphere, which sum to 4π."""
-        site = np.repeat(np.arange(len(self.points)), [len(region) for region in self.regions])
+        """Return the exact areas (n_cells,) of the cells on the unit sphere, which sum to 4π."""
+        site = np.repeat(np.arange(len(self.regions)), [len(region) for region in self.regions])
         around = np.concatenate(self.regions)
         sizes = np.array([len(region) for region in self.regions])
         after = np.roll(around, -1)
         ends = np.cumsum(sizes)[sizes > 0]
         after[ends - 1] = around[ends - sizes[sizes > 0]]
         b, c = self.vertices[around], self.vertices[after]
-        middle = sums_of(b, site, len(self.points))
+        middle = sums_of(b, site, len(self.regions))
         length = norms(middle)
         a = (middle / np.where(length > 0, length, 1.0)[:, None])[site]
         # the solid angle of a triangle (Van Oosterom and Strackee 1983)
         volume = np.einsum("ij,ij->i", a, np.cross(b, c))
         sides = sum(np.einsum("ij,ij->i", x, y) for x, y in ((a, b), (b, c), (c, a)))
         angles = 2 * np.arctan2(np.abs(volume), 1 + sides)
-        return np.asarray(np.bincount(site, angles, len(self.points)), dtype=np.float64)
+        return np.asarray(np.bincount(site, angles, len(self.regions)), dtype=np.float64)
 
     def outlines(self, step: float = 2.0) -> list[Floats]:
         """Return the boundaries (k, 3) of the cells, unit vectors along great circles.
@@ -154,7 +171,8 @@ class SphereVoronoi:
         """Return the cells as a GeoJSON FeatureCollection in longitude and latitude.
 
         Cells that cross the antimeridian are cut there, and a cell around a pole reaches ±90.
-        The property "point" of a cell is the row of its point.
+        The property "point" of a cell is the row of its point; of order 2 and more, "points" are
+        those of its points.
 
         Parameters
         ----------
@@ -164,18 +182,60 @@ class SphereVoronoi:
         shapely = checks.require("shapely", "plot")
         poles = self._nearest(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
         features = []
-        for point, path in enumerate(self.outlines(step)):
+        for number, path in enumerate(self.outlines(step)):
             if not len(path):
                 continue
-            cell = on_the_map(shapely, path, [90.0, -90.0], poles == point)
+            cell = on_the_map(shapely, path, [90.0, -90.0], poles == number)
+            rows = self.cell_generators[number].tolist()
             features.append(
                 {
                     "type": "Feature",
                     "geometry": shapely.geometry.mapping(cell),
-                    "properties": {"point": point},
+                    "properties": {"point": number} if self.order == 1 else {"points": rows},
                 }
             )
         return {"type": "FeatureCollection", "features": features}
+
+
+class Neighbours(NamedTuple):
+    """What `_power.with_one_more` asks of a diagram."""
+
+    used: Bools  # whether each set has a cell
+    ridges: tuple[Ints]  # pairs of sets whose cells meet
+
+
+def hull_of_sets(sites: Floats, order: int) -> tuple[ConvexHull, Ints, Floats]:
+    """Return the hull of the means of sets with a cell, these sets (m, k), and their means (m, 3).
+
+    Of order 1 all sites are returned, with and without a cell.
+    """
+    if order == 1:
+        return hull_of(sites), np.arange(len(sites))[:, None], sites
+    original = first_equal(sites)
+    sets = np.flatnonzero(original == np.arange(len(sites)))[:, None]
+    hull = hull_of(sites[sets[:, 0]])
+    for k in range(1, order):
+        used = np.zeros(len(sets), dtype=bool)
+        used[hull.vertices] = True
+        if k == 1:
+            hidden = sets[~used, 0]
+        simplices = hull.simplices
+        pairs = np.concatenate([simplices[:, [0, 1]], simplices[:, [1, 2]], simplices[:, [2, 0]]])
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+        sets = _power.with_one_more(Neighbours(used, (pairs,)), sets, original, hidden)
+        means = sites[sets].mean(axis=1)
+        hull = hull_of(means)
+    kept = np.sort(hull.vertices)
+    return hull_of(means[kept]), sets[kept], means[kept]
+
+
+def hull_of(points: Floats) -> ConvexHull:
+    try:
+        return ConvexHull(points)
+    except QhullError as error:
+        raise NotRepresentableError(
+            "points lie on one circle, so that all cells meet in two points; move one of them."
+        ) from error
 
 
 def sums_of(rows: Floats, group: Ints, n: int) -> Floats:
