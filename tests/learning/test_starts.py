@@ -139,6 +139,10 @@ def test_units_of_parts_are_the_median_distance_to_the_nearest_three(rows):
             chords = 2 / np.sqrt(K) * np.sin(np.sqrt(K) * chords / 2)
         near = np.sort(chords, axis=1)[:, 1:4]
         assert descent.part_unit(rows, found) == pytest.approx(np.median(near), rel=1e-9)
+    three = np.array([[0.0], [1.0], [3.0]])  # have two others each, 1 to 3 apart
+    few = TrainingRows.from_targets(three, three, np.ones(3))
+    unit = descent.part_unit(few, Parameters(np.eye(1), np.zeros(1), 0.0))
+    assert unit == pytest.approx(2 / three.std())
 
 
 def test_shares_of_a_mix_are_in_units_of_its_parts():

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.parts import distances
 
 X, Y = load_iris(return_X_y=True)
 X = X + 0.01 * np.random.default_rng(0).normal(size=X.shape)  # no ties
@@ -62,3 +63,14 @@ def test_added_rows_have_scales_of_their_own():
     parts = CurvedKNeighborsClassifier(5, metric=metric).partial_fit(X[:100], Y[:100], [0, 1, 2])
     parts.partial_fit(X[100:], Y[100:])
     assert parts.score(X, Y) > 0.95
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
+def test_columns_have_heavy_tails_and_weights_in_any_unit(unit):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    assert not distances.has_heavy_tails(unit * X)
+    X[7, 1] = 5.0  # at most √3 standard deviations are the others
+    assert distances.has_heavy_tails(unit * X)
+    X[:, 0] = 1.0
+    weights = distances.standard_weights(unit * X, np.full(200, 3.0))
+    np.testing.assert_allclose(weights, [0.0, 1 / X[:, 1].std() / unit])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from cayleyklein import (
@@ -137,3 +138,25 @@ def test_what_is_asked_wrongly():
         model.suspicious([[0.0]], ["c"])
     assert repr(model.suspicious([[1.0]], ["b"])) == "none of 1 rows looks wrong"
     assert model.suspicious(n_neighbors=50).neighbors.shape[1] == 2
+
+
+def test_errors_are_weighed_by_how_many_are_expected_of_noise():
+    """Benjamini and Hochberg: of all as large as one, the share that a normal bulk would have."""
+    rng = np.random.default_rng(0)
+    fitted = np.append(rng.normal(size=60), [4.5, -6.0])
+    errors = np.array([0.5, 4.2, 5.0, 7.0])
+    wrong, sure = suspicious_numbers(errors, fitted)
+    size = np.abs(fitted) / (1.4826 * np.median(np.abs(fitted)))
+    expected = []
+    for ratio in errors / (1.4826 * np.median(np.abs(fitted))):
+        least = size[size <= ratio]
+        shares = [62 * 2 * norm.sf(one) / np.sum(size >= one) for one in least]
+        expected.append(1 - min(1.0, *shares) if len(least) else 0.0)
+    np.testing.assert_allclose(sure, expected, atol=1e-12)
+    assert wrong.tolist() == [False, True, True, True]
+
+
+def test_where_most_rows_are_fitted_exactly_any_error_is_suspicious():
+    wrong, sure = suspicious_numbers(np.array([0.0, -1e-9, 2.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+    assert wrong.tolist() == [False, True, True]
+    assert sure.tolist() == [0.0, 1.0, 1.0]
