@@ -11,7 +11,6 @@ import io
 import re
 import shlex
 import tokenize
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -44,11 +43,12 @@ def sources(command: str, root: Path) -> set[Path]:
     return reached
 
 
-def imported(path: Path, root: Path) -> Iterator[Path]:
-    """Yield the files of this repository that a file imports or mentions by their dotted names."""
+@cache
+def imported(path: Path, root: Path) -> tuple[Path, ...]:
+    """Return the files of this repository that a file imports or mentions by their dotted names."""
     place = path.relative_to(root).parts
     if place[-2:] == ("cayleyklein", "__init__.py"):
-        return  # it imports what it is asked for
+        return ()  # it imports what it is asked for
     text = code(path)
     names = {match[0] for match in DOTTED.finditer(text)}
     script = place[:2] != ("src", "cayleyklein")
@@ -58,15 +58,16 @@ def imported(path: Path, root: Path) -> Iterator[Path]:
         names.add(module or plain)
         names |= {f"{module}.{name}" for name in re.findall(r"\w+", listed)} if module else set()
     draws = script or place[2] in FRONT
+    found = []
     for name in names:
         name = where(root).get(name.removeprefix("cayleyklein."), name)
         if not draws and name.startswith("cayleyklein.") and name.split(".")[1] in FRONT:
             continue
         for base in (root / "src", root, root / "benchmarks"):
             inside = base.joinpath(*name.split("."))
-            for file in (inside.with_suffix(".py"), inside / "__init__.py"):
-                if file.is_file():
-                    yield file
+            files = (inside.with_suffix(".py"), inside / "__init__.py")
+            found += [file for file in files if file.is_file()]
+    return tuple(found)
 
 
 @cache
@@ -97,3 +98,9 @@ def code(path: Path) -> str:
             first, last = node.body[0].lineno, node.body[0].end_lineno
             lines[first - 1 : last] = [""] * (last - first + 1)
     return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def read_again() -> None:
+    """Forget what was read; the files may have changed."""
+    for function in (code, imported, where):
+        function.cache_clear()

@@ -116,7 +116,7 @@ def stand_ins(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(root / "src"))
     monkeypatch.setattr(evidence, "ROOT", root)
     monkeypatch.setattr(evidence, "provenance", lambda: "cayleyklein 1\nPython 3")
-    _sources.code.cache_clear()
+    _sources.read_again()
     return root
 
 
@@ -136,7 +136,7 @@ def edit(root, name, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    _sources.code.cache_clear()  # a file of this process does not change otherwise
+    _sources.read_again()  # a file of this process does not change otherwise
 
 
 def test_what_has_changed_is_taken_again(stand_ins):
