@@ -1172,6 +1172,16 @@ def test_a_wrong_label_is_listed_and_shown(learn, tmp_path):
     assert "unlike any fitted row" in learn.inner_text("#predictions caption")
 
 
+def test_what_would_have_to_change_is_asked_for(learn):
+    start(learn)
+    ended(learn)
+    learn.fill("#why-row", "4")
+    learn.press("#why-row", "Enter")
+    learn.click("#ask-change")
+    learn.wait_for_function("() => !document.querySelector('#ask-change')", timeout=60_000)
+    assert learn.inner_text("#change").startswith("It would be 2 with ")
+
+
 def test_a_row_is_typed_predicted_and_explained(learn):
     start(learn)
     assert ended(learn) == "Done."

@@ -329,7 +329,8 @@
     if (why.change === null) return; // of a number
     const change = element("p", why.change, {id: "change", className: "figures"}), ask = element("button", "What would have to change?", {type: "button", id: "ask-change"});
     ask.addEventListener("click", () => { ask.disabled = true; change.textContent = "Looking for the smallest change …"; send({do: "change"}, "explain"); });
-    place.append(why.change ? change : ask, why.change ? "" : change);
+    if (!why.change) place.append(ask);
+    place.append(change);
   }
 
   function showResults({confusion, weights, parts, trials, planes, suspicious, curves: told}) {
