@@ -173,3 +173,12 @@ def test_a_sample_keeps_equal_rows_together_and_rows_that_it_must_have():
         assert drawn.weights.sum() == sum(whole)
     everything = given.draw(None, 1, np.random.default_rng(0))
     assert len(everything.target) == (weights > 0).sum()
+
+
+def test_columns_of_the_same_distribution_are_told_apart_in_any_order():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))).argsort(axis=0).argsort(axis=0) / 7
+    order = rng.permutation(40)
+    for columns in ([0, 1, 2], [1, 2, 0], [2, 1, 0]):
+        other = X[order][:, columns] * [2.0, 3.0, 0.1] + 7.0
+        np.testing.assert_array_equal(X[order][place_order(other)], X[place_order(X)])

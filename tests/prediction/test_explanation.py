@@ -165,3 +165,22 @@ def test_the_export_for_shap_adds_up(monkeypatch):
     total = shap.base_values + shap.values.sum(axis=1)
     mean = (A[:, 0] + A[:, 1] ** 2).mean()
     np.testing.assert_allclose(total + mean, model.predict(A[:12]), atol=1e-9)
+
+
+def test_rows_of_dates_text_and_numbers_are_explained_together(monkeypatch):
+    n = 40
+    table = pd.DataFrame(
+        {
+            "x": np.random.default_rng(0).normal(size=n),
+            "at": pd.date_range("2021-01-01", periods=n, freq="13h"),
+            "kind": np.arange(n) % 3 == 0,
+            "word": np.where(np.arange(n) % 2, "p", "q"),
+        }
+    )
+    model = CurvedKernelClassifier("columns", random_state=0).fit(table, table.x > 0)
+    found = model.explain(table[:5])
+    assert found.data[2, 1] == table["at"][2]
+    assert found.data[:, [0, 3]].tolist() == table[["x", "word"]][:5].to_numpy().tolist()
+    assert found.to_frame().columns[-5:-1].tolist() == ["x", "at", "kind", "word"]
+    monkeypatch.setitem(sys.modules, "shap", SimpleNamespace(Explanation=dict))
+    assert found.to_shap()["data"].shape == (5, 5)

@@ -1,5 +1,7 @@
 """Rows whose class or number looks wrong: planted ones are found, and left out of their answers."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -160,3 +162,20 @@ def test_where_most_rows_are_fitted_exactly_any_error_is_suspicious():
     wrong, sure = suspicious_numbers(np.array([0.0, -1e-9, 2.0]), np.array([0.0, 0.0, 0.0, 1.0]))
     assert wrong.tolist() == [False, True, True]
     assert sure.tolist() == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("X", "y"), [(np.zeros((12, 2)), np.arange(12) % 2), (np.eye(2), np.arange(2))]
+)
+def test_where_no_fold_can_learn_only_the_class_shares_are_known(X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes of few rows
+        model = CurvedKernelClassifier(random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(None), 0.5)
+    assert not len(model.suspicious())
+    assert model.predict_set(X).any(axis=1).all()
+
+
+def test_where_no_fold_can_learn_only_the_mean_is_known():
+    model = CurvedKernelRegressor(random_state=0).fit([[0.0], [1.0]], [2.0, 6.0])
+    np.testing.assert_allclose(model.predict(None), 4.0)

@@ -161,3 +161,29 @@ def test_a_sum_does_not_go_too_far_on_a_logarithm():
     model = CurvedKernelRegressor(random_state=0, target_scale="logarithm").fit(X, y)
     assert sum(model.part_weights_.values()) <= 1 + 1e-6
     assert model.score(X, y) > 0.2
+
+
+@pytest.mark.parametrize("exponent", [660, -660, 1000])
+@pytest.mark.parametrize("steep", [0.1, 3.0])
+def test_units_whose_squares_are_no_floats_do_not_matter(exponent, steep):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.sinh(steep * X[:, 0])
+    small = CurvedKernelRegressor(random_state=0).fit(X, y)
+    unit = 2.0**exponent
+    large = CurvedKernelRegressor(random_state=0).fit(X, y * unit)
+    assert large.target_scale_ == small.target_scale_
+    np.testing.assert_allclose(large.predict(X) / unit, small.predict(X), rtol=1e-9, atol=1e-12)
+    assert large.score(X, y * unit) == pytest.approx(small.score(X, y), abs=1e-9)
+    for found, expected in zip(large.predict_interval(X), small.predict_interval(X), strict=True):
+        np.testing.assert_allclose(found / unit, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("odd", [1e300, -7.0])
+def test_targets_of_rows_of_weight_zero_do_not_matter(odd):
+    X, y = wages(n=60)
+    weights = np.ones(60)
+    weights[0] = 0.0
+    y[0] = odd
+    found = CurvedKernelRegressor(random_state=0).fit(X, y, sample_weight=weights).predict(X)
+    expected = CurvedKernelRegressor(random_state=0).fit(X[1:], y[1:]).predict(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -348,14 +348,16 @@ def place_order(X: Floats, ties: Floats | None = None) -> Ints:
 
     Rows are sorted by one column after the other, and columns by where their mean lies between
     their least and their largest value. So neither the order of the columns nor their units nor the
-    order of the rows matters, but for columns that agree in this to nine digits: they keep their
-    order.
+    order of the rows matters. Columns that agree in this to nine digits, such as scores of ranks,
+    are told apart by how they go with all columns together, see `ties_of_columns`.
     """
     ascending = np.sort(X, axis=0)  # the mean is then rounded alike, whatever the order of rows
     low, high = ascending[0], ascending[-1]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         middle = np.round((ascending.mean(axis=0) - low) / (high - low), 9)
     columns = np.argsort(middle, kind="stable")
+    if (np.diff(middle[columns]) == 0).any():
+        columns = np.lexsort((ties_of_columns(X, low, high), middle))
     n_keys = 1
     while n_keys < len(columns):  # as a rule few columns tell all rows apart
         keys = X[:, columns[:n_keys]]
@@ -365,6 +367,18 @@ def place_order(X: Floats, ties: Floats | None = None) -> Ints:
         n_keys *= 4
     keys_of_all = [*X[:, columns[::-1]].T]
     return np.lexsort(keys_of_all if ties is None else [ties, *keys_of_all])
+
+
+def ties_of_columns(X: Floats, low: Floats, high: Floats) -> Floats:
+    """Return numbers (d,) that tell columns apart whose values have the same distribution.
+
+    With u the columns from 0 to 1, less their means, they are the means of (Σₖ uₖ)² uⱼ: they depend
+    neither on the order of rows and columns nor on units.
+    """
+    span = np.where(high > low, high - low, 1.0)
+    u = (X - low) / span
+    u -= u.mean(axis=0)
+    return np.round((u.sum(axis=1) ** 2) @ u / len(u), 12)
 
 
 def draw_by_class(labels: Ints, size: int | float, fewest: int, rng: np.random.Generator) -> Ints:

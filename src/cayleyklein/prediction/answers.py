@@ -14,7 +14,7 @@ from scipy.special import softmax
 
 from cayleyklein._typing import AnyArray, Bools, Floats
 from cayleyklein.prediction import part_weights
-from cayleyklein.prediction.scales import AS_GIVEN, NumberScale
+from cayleyklein.prediction.scales import AS_GIVEN, NumberScale, mean_and_unit
 
 
 @dataclass(frozen=True)
@@ -148,14 +148,6 @@ class Numbers:
     def named(self, total: Floats, truth: AnyArray, shares: Floats) -> dict[str, float]:
         error = (self.says(total) - self.says(truth)) / self.spread
         return {"R²": 1 - float((error**2).mean(axis=1) @ shares)}
-
-
-def mean_and_unit(Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the mean of each target (t,), and its standard deviation, 1 for a constant one."""
-    share = weights / weights.sum()
-    mean = share @ Y
-    deviation = np.sqrt(share @ (Y - mean) ** 2)
-    return mean, np.where(np.ptp(Y, axis=0) > 0, deviation, 1.0)
 
 
 AnyAnswer = Classes | Numbers

@@ -112,6 +112,12 @@ def explained_cells(X: Any, names: AnyArray) -> AnyArray | None:
     if columns is not None:
         if set(names) - set(columns):
             return None
-        return np.column_stack([np.asarray(X[name]) for name in names])
+        found = [np.asarray(X[name]) for name in names]
+        if all(cells.dtype.kind in "biuf" for cells in found):
+            return np.column_stack(found)
+        table = np.empty((len(X), len(names)), dtype=object)  # of text, dates and numbers
+        for j, name in enumerate(names):
+            table[:, j] = list(X[name])
+        return table
     cells = np.asarray(X)
     return cells if cells.ndim == 2 and cells.shape[1] == len(names) else None

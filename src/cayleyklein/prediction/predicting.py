@@ -38,7 +38,7 @@ from cayleyklein.metrics import (
 )
 from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.parts.base import numbers_of
-from cayleyklein.prediction import rehearsal, strangers
+from cayleyklein.prediction import rehearsal, scales, strangers
 from cayleyklein.prediction.explanation_tables import Explanations, explained_cells
 from cayleyklein.prediction.suspicious import Suspicion, SuspiciousRows
 
@@ -136,9 +136,11 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         predicted = in_memory(cast(Any, self).predict(X), "predictions")
         truth, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
         truth, weights = _estimators.check_truth(truth, predicted, weights)
+        if not self._numeric:
+            return float(accuracy_score(truth, predicted, sample_weight=weights))
+        unit = scales.power_of_two(truth)
         with _estimators.naming("y"):
-            judge = r2_score if self._numeric else accuracy_score
-            return float(judge(truth, predicted, sample_weight=weights))
+            return float(r2_score(truth / unit, predicted / unit, sample_weight=weights))
 
     @abstractmethod
     def feature_weights(self) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import folds
-from cayleyklein.learning.rows import GivenRows
+from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.parts.places import count_rows, places_and_pairs
 
 Answers = Callable[[GivenRows, GivenRows], Floats]  # (to fit, to answer for) → answers (m, t)
@@ -31,7 +31,7 @@ def refit_answers(answers: Answers, given: GivenRows, n_targets: int) -> Floats:
     sums = np.zeros((int(pair.max()) + 1, n_targets))
     mass = np.zeros(len(sums))
     for train, out in folds.split_given(rows, place, pair, counted, 0, folds.N_FOLDS):
-        if len(train.target) and len(out.target):
+        if teaches(train) and len(out.target):
             # where copies are evidence, only the first row of a pair has a number
             at = pair_of[cast(Ints, out.numbers)]
             np.add.at(sums, at, out.weights[:, None] * answers(train, out))
@@ -42,3 +42,10 @@ def refit_answers(answers: Answers, given: GivenRows, n_targets: int) -> Floats:
     found = np.full((len(given.target), n_targets), np.nan)
     found[kept] = sums[pair]
     return found
+
+
+def teaches(train: GivenRows) -> bool:
+    """Say whether rows are enough to learn from: two distinct ones, and of classes two classes."""
+    if train.classes is not None and len(np.unique(train.target)) < 2:
+        return False
+    return len(train.target) > 0 and len(distinct_rows(cast(Floats, train.X))[0]) > 1

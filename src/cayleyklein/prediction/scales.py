@@ -86,6 +86,30 @@ class NumberScale:
         return np.clip(found, self.low, self.high)
 
 
+def mean_and_unit(Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of each target (t,), and its standard deviation, 1 for a constant one.
+
+    Rows of weight 0 do not count.
+    """
+    Y = Y[weights > 0]
+    share = weights[weights > 0] / weights.sum()
+    size = power_of_two(Y)
+    Z = Y / size
+    middle = share @ Z
+    deviation = np.sqrt(share @ (Z - middle) ** 2)
+    varies = (np.ptp(Z, axis=0) > 0) & (deviation > 0)
+    return middle * size, np.where(varies, deviation * size, 1.0)
+
+
+def power_of_two(Y: Floats) -> Floats:
+    """Return the power of two (t,) below the largest entry of each column; 1 if all are 0.
+
+    Numbers in this unit keep their digits, and their squares do not overflow.
+    """
+    largest = np.abs(Y).max(axis=0)
+    return np.exp2(np.floor(np.log2(np.where(largest > 0, largest, 1.0))))
+
+
 def scales_of(kind: str, given: GivenRows, rng: np.random.Generator) -> tuple[NumberScale, ...]:
     """Return the scale of each target, of the kind asked for, or chosen if that is "auto"."""
     kept = given.weights > 0
@@ -119,11 +143,10 @@ def kinds_to_try(y: Floats, weights: Floats) -> list[str]:
     None, unless the numbers are skewed, or a few are far from the others, such as wrong ones.
     """
     share = weights / weights.sum()
-    away = y - share @ y
-    deviation = np.sqrt(share @ away**2)
-    if deviation == 0:
+    if np.ptp(y) == 0:
         return []
-    away = away / deviation
+    middle, unit = mean_and_unit(y[:, None], weights)
+    away = (y - middle) / unit
     if abs(share @ away**3) <= SKEWED and share @ away**4 <= HEAVY:
         return []
     return [LOGARITHM, NORMAL_SCORES] if y.min() >= 0 else [NORMAL_SCORES]
@@ -138,6 +161,7 @@ def best_kind(sample: GivenRows, target: int, kinds: list[str]) -> str:
     they say nothing surely.
     """
     y = sample.target.reshape(len(sample.target), -1)[:, target]
+    y = y / power_of_two(y)
     usual, share = errors_on_scale(sample, y, AS_GIVEN)
     usual = np.abs(usual)
     most = 5 * np.median(usual)
@@ -168,9 +192,7 @@ def errors_on_scale(sample: GivenRows, y: Floats, kind: str) -> tuple[Floats, Fl
     """
     scale = NumberScale.of(kind, y, sample.weights)
     z = scale.modelled(y)
-    share = sample.weights / sample.weights.sum()
-    middle = share @ z
-    unit = np.sqrt(share @ (z - middle) ** 2)
+    middle, unit = mean_and_unit(z[:, None], sample.weights)
     rows = pool_rows(sample, ((z - middle) / unit)[:, None], False)
     truth = pool_rows(sample, y[:, None], False).targets[:, 0]
     missed = kernel.place_errors(weigh_columns(rows), rows)[:, 0]
