@@ -7,6 +7,7 @@ from sklearn.preprocessing import TargetEncoder
 
 from cayleyklein.columns import means
 from cayleyklein.columns.gaps import Gaps, filled
+from cayleyklein.tables import TableEncoder
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3)) @ RNG.normal(size=(3, 6)) + 0.1 * RNG.normal(size=(400, 6))
@@ -83,7 +84,7 @@ def test_means_of_other_folds_are_scikit_learns(kind):
     found = means.means_of_others(codes, targets, weights, 8, folds)
     for fold in range(means.MEAN_FOLDS):
         mine = folds == fold
-        assert mine.sum() == 60
+        assert abs(mine.sum() - 60) <= 1
         encoder = TargetEncoder(target_type=kind).fit(codes[~mine, None], y[~mine])
         np.testing.assert_allclose(found[mine], encoder.transform(codes[mine, None]))
 
@@ -101,3 +102,45 @@ def test_a_row_does_not_tell_its_own_mean():
     other[folds == 2] += 100  # changes nothing for these rows themselves
     again = means.means_of_others(table["a"].to_numpy(), other, weights, 40, folds)
     np.testing.assert_array_equal(again[folds == 2], others[folds == 2])
+
+
+def categories(seed, n=80):
+    """A table of categories and numbers, of which some are missing, and classes."""
+    rng = np.random.default_rng(seed)
+    letters, few = rng.integers(0, 12, n), rng.integers(0, 3, n)
+    table = pd.DataFrame({"a": np.array(list("abcdefghijkl"))[letters], "b": few == 1})
+    if seed % 3:
+        x = rng.normal(size=n).round(seed % 2 + 1)
+        table["x"] = np.where(rng.uniform(size=n) < 0.2, np.nan, x)
+    y = (few == 1) + (letters > 5) + 0.5 * rng.normal(size=n)
+    return table, (y > 0.7).astype(int) + (y > 1.4)
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_encoded_rows_depend_on_no_unit_copy_or_name(seed, numeric):
+    table, y = categories(seed)
+    if numeric:
+        y = y + 0.5 * np.random.default_rng(seed).normal(size=len(y))
+
+    def rows_of(table, y, weights=None):
+        learned, searched = TableEncoder().fit_rows(table, y, weights, few_levels=4)
+        return learned, learned if searched is None else searched
+
+    learned, searched = rows_of(table, y)
+    for weight in (2.0, 0.1):
+        for found, expected in zip(
+            rows_of(table, y, np.full(len(y), weight)), (learned, searched), strict=True
+        ):
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+    twice = pd.concat([table, table], ignore_index=True)
+    found = rows_of(twice, np.concatenate([y, y]))
+    np.testing.assert_allclose(found[1], np.vstack([searched, searched]), atol=1e-12)
+    # the rows to learn from are the same, though a copy may stand where another one did
+    expected = np.vstack([learned, learned])
+    order, other = (np.lexsort(rows.round(9).T) for rows in (found[0], expected))
+    np.testing.assert_allclose(found[0][order], expected[other], atol=1e-12)
+    if not numeric:
+        renamed = rows_of(table, np.array([2, 0, 1])[y])
+        for found, expected in zip(renamed, (learned, searched), strict=True):
+            np.testing.assert_allclose(found.sum(axis=1), expected.sum(axis=1), atol=1e-12)

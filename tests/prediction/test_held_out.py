@@ -46,3 +46,12 @@ def test_scores_that_are_not_finite_are_refused(monkeypatch):
     X, y = load_wine(return_X_y=True)
     with pytest.raises(InvalidInputError, match="part 'silent' made scores that are not finite"):
         CurvedKernelClassifier(("columns", "silent"), random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_folds_without_a_rare_class_try_other_numbers_of_trees(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 2))
+    y = np.append(6, rng.integers(0, 6, size=119))  # with seven classes there are fewer rounds
+    model = CurvedKernelClassifier("rules", random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()

@@ -201,6 +201,9 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
         targets, weights = None, as_weights(sample_weight, table)
         if y is not None:
             targets = means.as_numbers(np.asarray(check_lengths(self, table, y)))
+        if len(table):
+            exact = means.row_hashes(table, weights)[0]
+            weights = means.observations(exact, targets, weights).weights
         kept = weights > 0
         some = table if kept.all() else table[kept]
         known = None if targets is None else targets[kept]

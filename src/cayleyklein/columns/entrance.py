@@ -96,7 +96,9 @@ def encoded_rows(
         if not np.isnan(rows).any():
             return rows, None
         adds = estimator.metric is None  # a metric that is given has its number of columns
-        estimator.encoder_ = gaps.Gaps.of(rows, weights, means.as_numbers(target) if adds else None)
+        targets = means.as_numbers(target)
+        known = means.observations(means.hashes_of_rows(rows), targets, weights)
+        estimator.encoder_ = gaps.Gaps.of(rows, known.weights, targets if adds else None)
         return estimator.encoder_.fill(rows), None
     encoder = estimator.encoding
     if encoder is None:
@@ -127,7 +129,8 @@ def query_rows(estimator: Any, X: Any) -> Floats:
                 f"X has NaN at (row, column) {places}, which fitted rows in memory would fill, but "
                 f"they are on a cluster; fill them first, as sklearn.impute.SimpleImputer does."
             )
-        return gaps.Gaps.of(given.X, given.weights).fill(rows)
+        known = means.observations(means.hashes_of_rows(given.X), None, given.weights)
+        return gaps.Gaps.of(given.X, known.weights).fill(rows)
     return rows
 
 

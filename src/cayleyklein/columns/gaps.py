@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.columns.means import f_test, row_count, weighted_median
+from cayleyklein.columns.means import f_test, weighted_median
 
 # Half and double of these were tried on a table with a fifth of its cells missing
 # (docs/evidence/constants.txt). The largest changes of 1 - R², of neighbours, are +0.03 by half the
@@ -34,7 +34,10 @@ class Gaps:
 
     @classmethod
     def of(cls, X: Floats, weights: Floats, targets: Floats | None = None) -> Self:
-        """Learn from rows (n, d), and targets (n, t) if gaps may tell something about them."""
+        """Learn from rows (n, d), and targets (n, t) if gaps may tell something about them.
+
+        Weights are numbers of observations, see `means.observations`.
+        """
         kept = weights > 0
         X, weights = X[kept], weights[kept]
         missing = np.isnan(X)
@@ -108,7 +111,7 @@ def filled(Z: Floats, precision: Floats) -> Floats:
 
 def _precision(Z: Floats, weights: Floats) -> Floats:
     """Return the inverse covariance (d, d) of standardised rows with gaps, about 0."""
-    n, d = row_count(weights), Z.shape[1]
+    n, d = weights.sum(), Z.shape[1]
     share, missing = weights / weights.sum(), np.isnan(Z)
     shrinkage = LEAST_SHRINKAGE + d / (n + d)
     rows, added = np.where(missing, 0.0, Z), np.zeros(d)

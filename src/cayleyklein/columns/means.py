@@ -1,7 +1,7 @@
 """Mean targets: what many categories become, and what tells codes from quantities."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import fdtrc
@@ -21,11 +21,56 @@ def weighted_median(values: AnyArray, weights: Floats) -> float:
     return float(np.mean(values[order[np.minimum(places, len(order) - 1)]]))
 
 
-def row_count(weights: Floats) -> float:
-    """Return the number of rows: a weight of twice the least is two, where weights are counts."""
-    counts = weights / weights.min()
-    whole = np.allclose(counts, np.rint(counts), rtol=1e-9)
-    return float(counts.sum()) if whole else float(len(weights))
+class Observations(NamedTuple):
+    """What rows of a table stand for.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n,)
+        Weights in numbers of observations; their sum is how many there are.
+    copies : int
+        How often each pair of a row and its target is there again without telling anything: 2 in a
+        table that is given twice.
+    counted : bool
+        Whether a row that is there again is evidence, as in a table of a few categories.
+    """
+
+    weights: Floats
+    copies: int
+    counted: bool
+
+
+def observations(exact: AnyArray, targets: Floats | None, weights: Floats) -> Observations:
+    """Return what rows stand for, which have `exact` hashes, targets (n, t) or none, and weights.
+
+    Neither the unit of the weights nor a table that is given twice matters. Weights are numbers of
+    observations if all are multiples of the least, and else each different row is one on average.
+    Rows that are there again are evidence if most share their cells with other targets.
+    """
+    kept = weights > 0
+    _, place = np.unique(exact[kept], return_inverse=True)
+    code = np.zeros(len(place), dtype=np.intp)
+    if targets is not None:
+        code = np.unique(targets[kept], axis=0, return_inverse=True)[1].ravel()
+    _, first, pair = np.unique(
+        place * (int(code.max()) + 1) + code, return_index=True, return_inverse=True
+    )
+    counts = weights / weights[kept].min()
+    whole = np.rint(counts)
+    if not np.allclose(counts, whole, rtol=1e-9, atol=0) or whole.sum() > 100 * kept.sum():
+        return Observations(weights * (len(first) / weights.sum()), 1, False)
+    mass = np.bincount(pair, whole[kept])
+    copies = int(np.gcd.reduce(mass.astype(np.int64)))
+    shared = np.bincount(place[first])[place[first]] > 1
+    counted = bool(2 * mass[shared].sum() > mass.sum())
+    return Observations(whole / copies, copies, counted)
+
+
+def hashes_of_rows(X: Floats) -> AnyArray:
+    """Return numbers (n,) that are equal for equal rows of floats, which may be NaN."""
+    cells = np.ascontiguousarray(np.where(np.isnan(X), np.nan, X + 0.0))  # +0 for -0
+    rows = cells.view(np.dtype((np.void, cells.dtype.itemsize * cells.shape[1]))).ravel()
+    return np.asarray(np.unique(rows, return_inverse=True)[1])
 
 
 def as_numbers(y: AnyArray) -> Floats:
@@ -63,9 +108,10 @@ def category_means(codes: Ints, targets: Floats, weights: Floats, n_levels: int)
 def f_test(codes: Ints, targets: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return p-values (t,) that the means of groups do not differ, and the variance they tell.
 
-    Codes of groups are 0 to k - 1, each with rows. A constant target has p = 1.
+    Codes of groups are 0 to k - 1, each with rows. Weights are numbers of observations. A constant
+    target has p = 1.
     """
-    n, k = row_count(weights), int(codes.max()) + 1
+    n, k = weights.sum(), int(codes.max()) + 1
     total = weights @ (targets - weights @ targets / weights.sum()) ** 2
     inside = weights @ (targets - _group_means(codes, targets, weights)[codes]) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -93,11 +139,50 @@ def row_hashes(table: Any, weights: Floats) -> tuple[Any, Any]:
 
 
 def folds_of(table: Any, targets: Floats, weights: Floats) -> Ints:
-    """Return the fold of each row, whatever the order of the rows; -1 for rows of weight 0."""
-    order = np.lexsort((row_hashes(table, weights)[1], *targets.T[::-1], weights == 0))
-    folds = np.empty(len(table), dtype=np.int64)
-    folds[order] = np.arange(len(table)) % MEAN_FOLDS
-    return np.where(weights > 0, folds, -1)
+    """Return the fold of each row, whatever the order of the rows; -1 for rows of weight 0.
+
+    Rows are dealt by their targets. Equal rows are dealt together, unless copies are evidence: then
+    only copies that tell nothing are. Neither the names of classes nor a table that is given twice
+    matters.
+    """
+    exact, drawn = row_hashes(table, weights)
+    known = observations(exact, targets, weights)
+    folds = np.full(len(table), -1)
+    kept = np.flatnonzero(weights > 0)
+    names, stratum = np.unique(targets[kept], axis=0, return_inverse=True)
+    stratum = stratum.ravel()
+    by_class = len(names) * MEAN_FOLDS <= known.weights.sum()
+    if known.counted and by_class:
+        folds[kept] = dealt(stratum, drawn[kept], known.copies, by_class)
+        return folds
+    keys = [stratum, exact[kept]] if known.counted else [exact[kept]]
+    order = np.lexsort((*keys, drawn[kept]))
+    begins = np.append(True, np.any([np.diff(key[order]) != 0 for key in keys], axis=0))
+    group = np.cumsum(begins) - 1
+    lowest = np.minimum.reduceat(stratum[order], np.flatnonzero(begins))
+    highest = np.maximum.reduceat(stratum[order], np.flatnonzero(begins))
+    # a group of several targets is of a stratum of its own
+    own = np.where(lowest == highest, lowest, len(names))
+    folds[kept[order]] = dealt(own, drawn[kept[order[begins]]], 1, by_class)[group]
+    return folds
+
+
+def dealt(strata: Ints, drawn: AnyArray, together: int, by_class: bool) -> Ints:
+    """Return the folds of rows, dealt by strata and hashes, so many `together`.
+
+    Strata that are classes are dealt one by one, those that are numbers in their order.
+    """
+    order = np.lexsort((drawn, strata))
+    rank = np.arange(len(order))
+    if by_class:
+        size = np.unique(strata, return_counts=True)[1]
+        begin = np.cumsum(size) - size
+        # each begins at another fold, whatever its name
+        shift = (drawn[order[begin]] >> np.uint64(32)).astype(np.int64)
+        rank = rank - np.repeat(begin, size) + np.repeat(shift * together, size)
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = rank // together % MEAN_FOLDS
+    return found
 
 
 def means_of_others(
@@ -136,7 +221,7 @@ def look_like_codes(name: str, numbers: Floats, targets: Floats | None, weights:
     snake_case = re.sub("([a-z])([A-Z])", r"\1_\2", name)
     if re.fullmatch(rf"(.*[\W_])?({words})([\W_].*)?", snake_case, re.IGNORECASE):
         return True
-    n, k = row_count(weights), len(levels)
+    n, k = weights.sum(), len(levels)
     if targets is None or k > 50 or n < 10 * k:  # too many codes, or too few rows of each
         return False
     p, told = f_test(codes, targets[known], weights)

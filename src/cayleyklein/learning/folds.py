@@ -20,8 +20,10 @@ from cayleyklein.learning.rows import (
     GivenRows,
     TrainingRows,
     by_appearance,
+    class_order,
     distinct_rows,
     draw_by_class,
+    heaviest_labels,
 )
 
 # Folds, and the places beyond which one held-out part is enough: the metric learned from the other
@@ -37,11 +39,10 @@ def split_training(
 ) -> list[tuple[TrainingRows, TrainingRows]]:
     """Return pairs of training and held-out rows, every class spread evenly.
 
-    A place belongs to the class of its heaviest row.
+    A place belongs to the class that weighs most there.
     """
-    first, place = rows.points
-    heaviest = np.lexsort((-rows.weights, place))
-    labels = rows.labels[heaviest[np.searchsorted(place[heaviest], np.arange(len(first)))]]
+    _, place = rows.points
+    labels = heaviest_labels(rows.labels, rows.weights, place)
     part, n_held_out = deal_to_folds(labels, rng)
     pairs = []
     for fold in range(n_held_out):
@@ -66,9 +67,8 @@ def split_given(
     """
     rng = np.random.default_rng(seed)
     if not counted:
-        heaviest = np.lexsort((-weights_of_pairs(given, pair)[pair], place))
-        first = heaviest[np.searchsorted(place[heaviest], np.arange(int(place.max()) + 1))]
-        part, n_held_out = deal_to_folds(given.labels[first], rng, n_folds)
+        labels = heaviest_labels(given.labels, given.weights, place)
+        part, n_held_out = deal_to_folds(labels, rng, n_folds)
         for fold in range(n_held_out):
             out = part[place] == fold
             yield given.take(np.flatnonzero(~out)), given.take(np.flatnonzero(out))
@@ -79,7 +79,7 @@ def split_given(
     place = place[first]
     labels = given.labels
     # the classes at a place by their weights, which have no names
-    order = np.lexsort((-mass, place))
+    order = np.lexsort((class_order(labels, given.weights, place), -mass, place))
     unit = np.repeat(order, mass[order])
     part, n_held_out = deal_to_folds(labels[unit], rng, n_folds)
     for fold in range(n_held_out):

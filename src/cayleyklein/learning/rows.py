@@ -343,6 +343,33 @@ def by_appearance(labels: Ints) -> Ints:
     return np.asarray(names[np.argsort(first)])
 
 
+def class_order(labels: Ints, weights: Floats, place: Ints) -> Ints:
+    """Return the rank of the class of each row, by where its rows are and what they weigh.
+
+    The names of the classes do not matter. Rows have numbers of places in `place_order`.
+    """
+    where: Floats = np.bincount(labels, weights * np.sqrt(1.0 + place)).astype(float)
+    return np.argsort(np.argsort(where, kind="stable"))[labels]
+
+
+def heaviest_labels(labels: Ints, weights: Floats, place: Ints) -> Ints:
+    """Return the class of the largest weight at each place (p,).
+
+    Places of several such classes have the number of classes: they are a class of their own.
+    """
+    n_classes = int(labels.max()) + 1
+    pairs, pair = np.unique(place * n_classes + labels, return_inverse=True)
+    mass: Floats = np.bincount(pair, weights).astype(float)
+    at = pairs // n_classes
+    largest = np.zeros(int(place.max()) + 1)
+    np.maximum.at(largest, at, mass)
+    ahead = mass >= (1 - 1e-9) * largest[at]
+    found = np.empty(len(largest), dtype=np.int64)
+    found[at[ahead]] = pairs[ahead] % n_classes
+    found[np.bincount(at, ahead, len(largest)) > 1] = n_classes
+    return found
+
+
 def place_order(X: Floats, ties: Floats | None = None) -> Ints:
     """Return an order of rows that depends on their values only, equal rows by `ties` (n,).
 
@@ -378,7 +405,7 @@ def ties_of_columns(X: Floats, low: Floats, high: Floats) -> Floats:
     span = np.where(high > low, high - low, 1.0)
     u = (X - low) / span
     u -= u.mean(axis=0)
-    return np.round((u.sum(axis=1) ** 2) @ u / len(u), 12)
+    return np.asarray(np.round((u.sum(axis=1) ** 2) @ u / len(u), 12))
 
 
 def draw_by_class(labels: Ints, size: int | float, fewest: int, rng: np.random.Generator) -> Ints:

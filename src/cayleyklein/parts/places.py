@@ -20,7 +20,7 @@ import numpy as np
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein.learning.rows import GivenRows, distinct_rows, place_order
+from cayleyklein.learning.rows import GivenRows, class_order, distinct_rows, place_order
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import CHUNK, MeasuredRows, Ranked, SearchIndex, slices
@@ -205,7 +205,8 @@ def pool_pairs(given: GivenRows) -> tuple[GivenRows, Ints, bool]:
     place, pair = places_and_pairs(given)
     mass: Floats = np.bincount(pair, weights=counts.weights[kept]).astype(float)
     _, first = np.unique(pair, return_index=True)
-    order = np.lexsort((-mass, place[first]))
+    names = class_order(given.labels[kept], counts.weights[kept], place)
+    order = np.lexsort((names[first], -mass, place[first]))
     weights = mass[order]
     if not counted:
         weights *= (int(place.max()) + 1) / weights.sum()

@@ -304,9 +304,14 @@ def spreads_to_judge(answer: AnyAnswer, fitted: dict[str, FittedPart], X: Floats
 
 
 def joined_trials(by_fold: list[dict[Any, Floats]]) -> dict[Any, Floats]:
-    """Return the scores of the held-out rows of all folds, by setting."""
+    """Return the scores of the held-out rows of all folds, by setting that each fold has tried.
+
+    A fold of fewer rows or classes may try fewer.
+    """
     return {
-        setting: np.concatenate([trials[setting] for trials in by_fold]) for setting in by_fold[0]
+        setting: np.concatenate([trials[setting] for trials in by_fold])
+        for setting in by_fold[0]
+        if all(setting in trials for trials in by_fold)
     }
 
 
