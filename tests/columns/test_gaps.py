@@ -144,3 +144,11 @@ def test_encoded_rows_depend_on_no_unit_copy_or_name(seed, numeric):
         renamed = rows_of(table, np.array([2, 0, 1])[y])
         for found, expected in zip(renamed, (learned, searched), strict=True):
             np.testing.assert_allclose(found.sum(axis=1), expected.sum(axis=1), atol=1e-12)
+
+
+def test_columns_that_are_dropped_may_hold_anything():
+    table, y = categories(0)
+    plain = TableEncoder().fit_rows(table, y, None, few_levels=4)
+    table["cells"] = [[i] for i in range(len(table))]
+    found = TableEncoder(drop=["cells"]).fit_rows(table, y, None, few_levels=4)
+    assert found[0].shape == plain[0].shape

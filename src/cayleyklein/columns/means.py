@@ -127,7 +127,10 @@ def row_hashes(table: Any, weights: Floats) -> tuple[Any, Any]:
     has the sum of the hashes of its cells in the distinct rows of positive weight as its key.
     """
     hash_cells = require("pandas", "cli").util.hash_pandas_object
-    exact = hash_cells(table, index=False).to_numpy()
+    try:
+        exact = hash_cells(table, index=False).to_numpy()
+    except TypeError:  # lists and other cells without a hash
+        return row_hashes(table.astype(str), weights)
     some = np.flatnonzero(weights > 0)
     some = some[np.unique(exact[some], return_index=True)[1]]
     order = np.zeros(len(table), dtype=np.uint64)
