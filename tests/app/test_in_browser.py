@@ -937,6 +937,32 @@ Bend the plane.
     assert plane.inner_text("#sheet-title") == "Squares that do not exist"
 
 
+def test_a_tree_that_is_dropped_is_moved_and_begun_again(plane):
+    plane.evaluate(
+        """text => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([text], "pets.nwk"));
+          document.dispatchEvent(new DragEvent("drop", {dataTransfer, cancelable: true}));
+        }""",
+        "((lion:6,tiger:6)cats:40,(wolf:2,dog:2)dogs:44)carnivores;",
+    )
+    plane.wait_for_selector("#sheet:not([hidden])")
+    settle(plane)
+    assert plane.inner_text("#sheet-title") == "Your map"
+    assert not plane.is_visible("#sheet-link")
+    begun = state_of(plane)
+    assert len(begun.edges) == 6
+    assert shapes(plane).count('"words"') == 7
+    plane.click("[data-tool=move]")
+    drag(plane, pixel(plane, 0, 0), pixel(plane, -0.5, 0.2))
+    moved = state_of(plane)
+    assert moved.points != begun.points
+    assert (moved.edges, moved.names) == (begun.edges, begun.names)
+    plane.click("#sheet-again")
+    settle(plane)
+    assert state_of(plane) == begun
+
+
 def test_objects_are_listed_renamed_coloured_and_hidden(plane, address):
     visit(
         plane,
