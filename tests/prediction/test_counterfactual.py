@@ -119,6 +119,8 @@ def test_columns_ranges_and_whole_numbers():
         model.counterfactual(x, fixed=[0, 1])
     with pytest.raises(InvalidInputError, match=r"expected a pair"):
         model.counterfactual(x, bounds={"x1": (3.0, 1.0)})
+    with pytest.raises(InvalidInputError, match=r"bounds of 'x1' have 'low'; expected a number"):
+        model.counterfactual(x, bounds={"x1": ("low", 1.0)})
     with pytest.raises(InvalidInputError, match="fixed has"):
         model.counterfactual(x, fixed=["nothing"])
     with pytest.raises(InvalidInputError, match="no other class"):

@@ -198,8 +198,11 @@ class RowCells:
         if end is None:
             return none
         is_number = isinstance(end, float | int | np.number)
-        if column is None or (is_number and column.kind != "ordered"):
+        if is_number and (column is None or column.kind != "ordered"):
             return float(end)
+        if column is None:
+            name = self.names[at]
+            raise InvalidInputError(f"bounds of {name!r} have {end!r}; expected a number or None.")
         cell = require("pandas", "cli").Series([end], name=column.name)
         value = float(column.encode(cell)[0, 0])
         if np.isnan(value):
