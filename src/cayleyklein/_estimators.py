@@ -322,6 +322,12 @@ def encode_classes(
             f"{name} mixes classes of the types {kinds}, which have no common order; convert them "
             f"to one, as by {name}.astype(str)."
         ) from error
+    if target.dtype.kind == "O" and len(target) and not isinstance(target[0], str):
+        kinds = ", ".join(sorted({type(label).__name__ for label in target}))
+        raise InvalidInputError(
+            f"Unknown label type: {name} has dtype object, with classes of the type {kinds}; "
+            f"convert it, as by {name}.astype(int) or {name}.astype(str)."
+        )
     with naming(name):
         check_classification_targets(target)
     if classes is None:
@@ -336,8 +342,11 @@ def encode_classes(
     return classes, np.searchsorted(classes, target).astype(np.int64)
 
 
+LEAST_WEIGHT = 1e-150  # of the largest; less is 0
+
+
 def as_weights(sample_weight: ArrayLike | None, rows: AnyArray) -> Floats:
-    """Return a weight for each row, none negative and not all 0."""
+    """Return a weight for each row, none negative and not all 0, in an array of its own."""
     n_rows = len_of(rows, "X")
     if sample_weight is None:
         return np.ones(n_rows)
@@ -346,7 +355,12 @@ def as_weights(sample_weight: ArrayLike | None, rows: AnyArray) -> Floats:
         sample_weight = np.full(n_rows, sample_weight)
     with naming("sample_weight"):
         weights: Floats = validation.check_array(
-            sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
+            sample_weight,
+            ensure_2d=False,
+            dtype=np.float64,
+            order="C",
+            copy=True,
+            input_name="sample_weight",
         )
     if weights.shape != (n_rows,):
         raise InvalidInputError(
@@ -365,6 +379,8 @@ def as_weights(sample_weight: ArrayLike | None, rows: AnyArray) -> Floats:
         )
     if len(weights) and not weights.any():
         raise InvalidInputError("sample_weight is zero for every row; one at least must count.")
+    # beside the largest they count for nothing, and squares of their shares would underflow
+    weights[weights < LEAST_WEIGHT * weights.max(initial=0.0)] = 0.0
     return weights
 
 

@@ -182,5 +182,7 @@ def test_rows_of_dates_text_and_numbers_are_explained_together(monkeypatch):
     assert found.data[2, 1] == table["at"][2]
     assert found.data[:, [0, 3]].tolist() == table[["x", "word"]][:5].to_numpy().tolist()
     assert found.to_frame().columns[-5:-1].tolist() == ["x", "at", "kind", "word"]
+    arrow = pytest.importorskip("pyarrow").Table.from_pandas(table[:5])
+    assert model.explain(arrow).data.tolist() == found.data.tolist()
     monkeypatch.setitem(sys.modules, "shap", SimpleNamespace(Explanation=dict))
     assert found.to_shap()["data"].shape == (5, 5)

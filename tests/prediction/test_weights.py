@@ -14,6 +14,7 @@ from tests.strategies import seeds
 from threadpoolctl import threadpool_info
 
 from cayleyklein import (
+    CurvedKernelRegressor,
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
     CurvedMetric,
@@ -21,6 +22,7 @@ from cayleyklein import (
     CurvedTriplets,
 )
 from cayleyklein._estimators import few_threads
+from cayleyklein.exceptions import InvalidInputError
 
 CLASSIFIER_VOTES = ["local", "linear", "uniform", "distance", lambda d: np.exp(-d)]
 factors = st.sampled_from([1e-4, 1 / 379, 3.7, 1e6, 2.0**-40])
@@ -167,3 +169,19 @@ def test_a_large_fit_is_not_limited_by_a_small_one():
         assert inside == before
         assert max(blas_threads()) == 1
     assert blas_threads() == before
+
+
+@pytest.mark.parametrize("kind", [CurvedKernelRegressor, CurvedKNeighborsClassifier])
+def test_weights_that_vanish_beside_the_largest_are_zero(kind):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    weights = np.where(np.arange(40) % 2, 1e300, 1e-300)
+    found = kind(random_state=0).fit(X, y, sample_weight=weights)
+    expected = kind(random_state=0).fit(X, y, sample_weight=weights > 1)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), atol=1e-9)
+    assert weights.min() == 1e-300  # what was given stays
+
+
+def test_classes_of_dtype_object_are_refused_with_the_way_out():
+    with pytest.raises(InvalidInputError, match=r"dtype object, .* y.astype\(int\)"):
+        CurvedKNeighborsClassifier().fit([[0.0], [1.0]], np.array([1, 2], dtype=object))

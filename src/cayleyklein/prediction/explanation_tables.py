@@ -108,6 +108,8 @@ class Explanations(list[Any]):
 
 def explained_cells(X: Any, names: AnyArray) -> AnyArray | None:
     """Return the cells (m, d) of rows in named columns; None where X has no such columns."""
+    if hasattr(X, "column_names"):  # of PyArrow
+        X = X.to_pandas()
     columns = getattr(X, "columns", None)
     if columns is not None:
         if set(names) - set(columns):
