@@ -156,38 +156,49 @@ def kill_later(pid: int, seconds: float) -> None:
 
 
 def predict_large(options: argparse.Namespace) -> None:
-    """Classify by rows on disk, and again while a worker is killed."""
+    """Classify by rows on disk, and again while a worker is killed, in the fit and after it."""
     models = {
-        "neighbours, the default": CurvedKNeighborsClassifier(random_state=0),
-        "kernel machines at landmarks": CurvedKernelClassifier(
-            ("metric", "columns"), random_state=0
-        ),
+        "neighbours": CurvedKNeighborsClassifier(random_state=0),
+        "kernel": CurvedKernelClassifier(("metric", "columns"), random_state=0),
     }
     Q = clustered_rows(10**6, QUERIES)
     truth = (Q[:, 0] * Q[:, 1] + Q[:, 2] > 0).astype(int)  # without what is chance
+    lazy = da.from_array(Q, chunks=(QUERIES // 4, COLUMNS))
     with tempfile.TemporaryDirectory() as folder:
         paths = write_partitions(Path(folder), options.rows)
         print(f"classify by {options.rows} x {COLUMNS} rows, two workers of {options.memory}")
-        for name, model in models.items():
+        for name in options.models:
+            model = models[name]
             with two_workers(options.memory) as client:
                 X = partitions(paths)
                 y = X.map_blocks(labels_of, drop_axis=1, dtype=int)
+
+                def ask(model=model):
+                    start = time.perf_counter()
+                    return np.asarray(model.predict_proba(lazy)), time.perf_counter() - start
+
+                def kill(seconds: float, client=client) -> None:
+                    kill_later(next(iter(client.run(os.getpid).values())), seconds)
+
                 start = time.perf_counter()
                 model.fit(X, y)
                 fitted = time.perf_counter() - start
-                lazy = da.from_array(Q, chunks=(QUERIES // 4, COLUMNS))
-                start = time.perf_counter()
-                found = np.asarray(model.predict_proba(lazy))
-                asked = time.perf_counter() - start
+                found, asked = ask()
                 accuracy = np.mean(model.classes_[found.argmax(axis=1)] == truth)
                 print(f"  {name}: fit {fitted:.1f} s, {QUERIES} predictions {asked:.1f} s")
-                print(f"  {name}: accuracy on rows without noise {accuracy:.4f}")
+                print(f"  {name}: accuracy on rows without noise {accuracy:.4f}", flush=True)
                 print_peaks(client)
-                kill_later(next(iter(client.run(os.getpid).values())), asked / 3)
-                start = time.perf_counter()
-                again = np.asarray(model.predict_proba(lazy))
-                seconds, same = time.perf_counter() - start, np.array_equal(found, again)
-                print(f"  a worker killed in the middle: {seconds:.1f} s, same answers: {same}")
+                kill(asked / 3)
+                again, seconds = ask()
+                same = np.array_equal(found, again)
+                print(f"  a worker killed while predicting: {seconds:.1f} s, same answers: {same}")
+                if name == "kernel":
+                    kill(fitted / 2)
+                    start = time.perf_counter()
+                    model.fit(X, y)
+                    seconds = time.perf_counter() - start
+                    error = np.abs(ask()[0] - found).max()
+                    print(f"  a worker killed in the fit: {seconds:.1f} s, answers to {error:.1e}")
 
 
 def search_overhead(options: argparse.Namespace) -> None:
@@ -221,6 +232,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--memory", default="1 GB", help="limit of a worker")
+    parser.add_argument("--models", nargs="+", default=["neighbours", "kernel"])
     parser.add_argument("--queries", type=int, default=10_000, help="of the overhead")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()

@@ -30,6 +30,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from scipy import linalg
 
 from cayleyklein import _distributed
 from cayleyklein._typing import Floats, Ints
@@ -381,9 +382,9 @@ def fit_view(
 ) -> tuple[Leaves, LeafErrors]:
     """Fit the leaves from the first to before the last, which have all of the places."""
     leaf_of = plan.leaf_of(places.X, tree) - first
-    order = np.argsort(leaf_of, kind="stable")
-    starts = np.searchsorted(leaf_of[order], np.arange(last - first + 1))
     wanted = np.isin(places.numbers, plan.asked)
+    order = np.lexsort((wanted, leaf_of))  # those that are asked for are the last of their leaf
+    starts = np.searchsorted(leaf_of[order], np.arange(last - first + 1))
     noise = plan.tuning.ridge / places.weights
     targets = places.targets - plan.offset
     n, width = targets.shape
@@ -404,17 +405,23 @@ def fit_view(
         )
         out = np.flatnonzero(wanted[some])
         left_out.append(
-            LeafErrors(places.numbers[some[out]], without[out], inverse_diagonal(system.root, out))
+            LeafErrors(
+                places.numbers[some[out]], without[out], last_of_inverse(system.root, len(out))
+            )
         )
     view = Leaves(tree, first, order, starts, coefficients, shared)
     return view, LeafErrors.joined(left_out)
 
 
-def inverse_diagonal(root: Floats, some: Ints) -> Floats:
-    """Return (RRᵀ)⁻¹ᵢᵢ of some i, for a lower triangular R."""
-    columns = np.zeros((len(root), len(some)))
-    columns[some, np.arange(len(some))] = 1.0
-    return column_squares(halved(root, columns))
+def last_of_inverse(root: Floats, n: int) -> Floats:
+    """Return the last n entries of the diagonal of (RRᵀ)⁻¹, for a lower triangular R.
+
+    The last columns of R⁻¹ need nothing but the corner of R.
+    """
+    if not n:
+        return np.zeros(0)
+    half, _ = linalg.lapack.dtrtri(root[-n:, -n:], lower=True)
+    return column_squares(half)
 
 
 def said_of_held_out(
