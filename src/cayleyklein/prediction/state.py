@@ -166,7 +166,8 @@ def machine_state(machine: KernelMachine) -> dict[str, Any]:
     ranks = distance.ranks if isinstance(distance, RankDistance) else None
     columns = distance.columns if isinstance(distance, RankDistance) else distance
     state: dict[str, Any] = {name: np.array(getattr(machine, name)) for name in ARRAYS}
-    state["landmarks"] = {name: getattr(machine.landmarks, name) for name in LANDMARK_ARRAYS}
+    marks = machine.landmarks
+    state["landmarks"] = {name: np.array(getattr(marks, name)) for name in LANDMARK_ARRAYS}
     state["views"] = [leaves_state(view) for view in machine.views]
     state["column_weights"] = getattr(columns, "weights", None)
     state["ranks"] = rank_state(ranks)
