@@ -152,3 +152,14 @@ def test_columns_that_are_dropped_may_hold_anything():
     table["cells"] = [[i] for i in range(len(table))]
     found = TableEncoder(drop=["cells"]).fit_rows(table, y, None, few_levels=4)
     assert found[0].shape == plain[0].shape
+
+
+@pytest.mark.parametrize("exponent", [660, -660])
+def test_encoded_rows_do_not_depend_on_the_unit_of_targets(exponent):
+    table, y = categories(1)
+    y = y + RNG.normal(size=len(y))
+    varies = []
+    for unit in (1.0, 2.0**exponent):
+        rows = TableEncoder().fit_rows(table, y * unit, None, few_levels=4)[0]
+        varies.append((rows - rows.mean(axis=0)) / rows.std(axis=0))
+    np.testing.assert_allclose(varies[0], varies[1], atol=1e-9)

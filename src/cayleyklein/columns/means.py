@@ -76,7 +76,11 @@ def hashes_of_rows(X: Floats) -> AnyArray:
 def as_numbers(y: AnyArray) -> Floats:
     """Return targets (n, t): numbers, or indicators of classes, of two classes one."""
     if y.dtype.kind == "f":
-        return y.reshape(len(y), -1)
+        Y = y.reshape(len(y), -1)
+        largest = np.abs(Y).max(axis=0, initial=0.0)
+        extreme = (largest > 1e150) | ((largest > 0) & (largest < 1e-150))
+        # in units of a power of two, whose squares are floats
+        return Y / np.exp2(np.floor(np.log2(np.where(extreme, largest, 1.0))))
     classes, codes = np.unique(y, return_inverse=True)
     every = np.arange(int(len(classes) == 2), len(classes))
     return np.asarray(codes[:, None] == every, dtype=np.float64)
