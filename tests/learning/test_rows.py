@@ -145,6 +145,15 @@ def test_places_are_ordered_by_columns_and_then_by_what_breaks_ties():
     assert place_order(few).tolist() == expected
 
 
+def test_columns_of_one_value_do_not_order_rows():
+    varies = np.random.default_rng(0).normal(size=(37, 1))
+    values = np.random.default_rng(1).uniform(size=300)
+    constant = np.tile(values, (37, 1))  # of some the mean is rounded to more than the value
+    assert (constant.mean(axis=0) > values).sum() > 1
+    found = place_order(np.hstack([constant, varies]))
+    np.testing.assert_array_equal(found, np.argsort(varies[:, 0]))
+
+
 def test_a_draw_has_each_class_by_its_share_and_some_of_each():
     labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [600, 390, 10]))
     for size, expected in ((100, [60, 39, 4]), (0.5, [300, 195, 5]), (5000, [600, 390, 10])):

@@ -383,7 +383,8 @@ def place_order(X: Floats, ties: Floats | None = None) -> Ints:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         middle = np.round((ascending.mean(axis=0) - low) / (high - low), 9)
     columns = np.argsort(middle, kind="stable")
-    if (np.diff(middle[columns]) == 0).any():
+    placed = middle[columns]
+    if (placed[1:] == placed[:-1]).any():
         columns = np.lexsort((ties_of_columns(X, low, high), middle))
     n_keys = 1
     while n_keys < len(columns):  # as a rule few columns tell all rows apart
