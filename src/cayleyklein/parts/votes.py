@@ -330,15 +330,13 @@ class FittedVotes(FittedPart):
         answer = cast(Answer, self.answer)
         return {k: answer.of_votes(said) for k, said in self._by_number(X)}
 
-    def answers(self, X: Queries | None, k: int, *, best: bool = False) -> Any:
+    def answers(self, X: Queries | None, k: int) -> Any:
         """Return class probabilities or mean targets (m, t) by the votes of the k nearest places.
 
-        With X None, those of the fitted rows, each left out of its own. With `best`, return the
-        numbers (m,) of the most probable classes, made by blocks of queries without all m × C
-        probabilities.
+        With X None, those of the fitted rows, each left out of its own.
         """
         wanted = candidates_of(self.table.weights, k)
-        finish = partial(finish_votes, k=k, best=best)
+        finish = partial(finish_votes, k=k)
         if X is None and isinstance(self.index, RowIndex):
             rows = cast(Floats, self.all_rows)
             answered = []
@@ -347,7 +345,7 @@ class FittedVotes(FittedPart):
                 found = self.index.nearest(rows[block], wanted + 1, self.n_jobs)
                 answered.append(finish(found, self.table, block.start)[0])
             return np.concatenate(answered)
-        kind: search.Kind = ((), np.intp) if best else ((self.table.width,), np.float64)
+        kind = (self.table.width,), np.float64
         return self.index.answer(X, wanted, finish, self.table, (kind,), self.n_jobs)[0]
 
     def _by_number(self, X: Floats) -> Iterator[tuple[int, Floats]]:
@@ -423,15 +421,14 @@ def fit_votes(
 
 
 def finish_votes(
-    found: Ranked, table: LabelVotes | NumberMeans, first: int | None, *, k: int, best: bool
+    found: Ranked, table: LabelVotes | NumberMeans, first: int | None, *, k: int
 ) -> tuple[Any]:
     """Return a table's answers; queries are the fitted rows from `first` on, or others."""
     left_out = None
     if first is not None:
         left_out = LeftOut.of(table.places, first + np.arange(len(found.rows)))
         found = left_out.drop_from(found, candidates_of(table.weights, k))
-    made = table.answers(found, k, left_out)
-    return (made.argmax(axis=1) if best else made,)
+    return (table.answers(found, k, left_out),)
 
 
 @dataclass(frozen=True)

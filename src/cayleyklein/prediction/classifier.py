@@ -18,7 +18,7 @@ from cayleyklein.learning import lmnn
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors import algorithms, curved_neighbors
+from cayleyklein.neighbors import algorithms, curved_neighbors, search
 from cayleyklein.parts import votes
 from cayleyklein.parts.base import AnyQueries, numbers_of
 from cayleyklein.parts.places import count_rows
@@ -50,7 +50,7 @@ class LabelPredictor(ChangesOfClass, ClassifierMixin):
 
     def predict(self, X: ArrayLike | None) -> AnyArray:
         """Return the most probable class (m,) of rows X, see :meth:`predict_proba`."""
-        best = self._best(X)
+        best = cast(Any, self).predict_proba(X).argmax(axis=1)
         names = self.classes_
         if is_dask(best):
             return cast(AnyArray, best.map_blocks(names.take, dtype=names.dtype))
@@ -94,9 +94,6 @@ class LabelPredictor(ChangesOfClass, ClassifierMixin):
         left_out = self._held_out_answers()
         given = self._given
         return conformal.likely_classes(shares, left_out, given.target, given.weights, value)
-
-    def _best(self, X: Any) -> Any:
-        return cast(Any, self).predict_proba(X).argmax(axis=1)
 
     def _suspicious_among(self, X: Any, known: Ints, target: AnyArray) -> Suspicion:
         shares = self._left_out_and_new(X, known, cast(Any, self).predict_proba)
@@ -307,10 +304,8 @@ default="auto"
         >>> model.predict_proba([[0.1]]).round(3)
         array([[0.333, 0.667]])
         """
-        return cast(Floats, self._answers(X))
-
-    def _best(self, X: Any) -> Any:
-        return self._answers(X, best=True)
+        k = search.number_of_neighbors(self, own=X is None)
+        return cast(Floats, self._answers(search.checked_queries(self, X), k))
 
 
 class CurvedKernelClassifier(LabelPredictor, KernelPredictor):
@@ -511,9 +506,9 @@ default="auto"
         total = self._sum.total(rows)
         prior = cast(Classes, self._sum.answer).prior
         if not is_dask(total):
-            shares = self._sum.answer.says(total)
-            trust = self._trust(numbers_of(rows))
-            return strangers.drawn_to_shares(shares, trust, prior) if (trust < 1).any() else shares
+            trust = self._known_rows.trust(numbers_of(rows))
+            strangers.warn_of_strangers(trust, drawn=True)
+            return strangers.drawn_to_shares(self._sum.answer.says(total), trust, prior)
         shares = total.map_blocks(self._sum.answer.says, dtype=np.float64)
         return cast(
             Floats, strangers.drawn_lazily(self._known_rows, numbers_of(rows), shares, prior)
@@ -537,7 +532,7 @@ default="auto"
         def explain(rows: AnyQueries) -> list[KernelExplanation]:
             numbers = numbers_of(rows)
             prior = cast(Classes, self._sum.answer).prior
-            trust = self._trust(numbers, warn=False)
+            trust = self._known_rows.trust(numbers)
             shares = self._sum.answer.says(self._sum.total(rows))
             shares = strangers.drawn_to_shares(shares, trust, prior)
             told = []

@@ -116,39 +116,29 @@ class NeighborPredictor(Predicting, NeighborMethods):
         self._take(self._given.joined(added), self.metric_)
         return self
 
-    def _answers(self, X: Any, best: bool = False) -> Any:
-        """Return class probabilities or mean targets (m, t), or the numbers of the best classes."""
-        k = search.number_of_neighbors(self, own=X is None)
-        return self._answers_for(search.checked_queries(self, X), k, best=best)
+    def _answers(self, queries: Any, k: int, *, warn: bool = True) -> Any:
+        """Return class probabilities or mean targets (m, t) for checked queries.
 
-    def _answers_for(self, queries: Any, k: int, best: bool = False, *, warn: bool = True) -> Any:
-        """Return the answers for checked queries; strange ones are drawn to the class shares."""
+        Probabilities of strange ones are drawn to the class shares.
+        """
         if self.weights != self._votes.table.weights:  # set after the fit
             check_parameters(self)
             self._take(self._given, self.metric_)
         votes = replace(self._votes, n_jobs=self.n_jobs)
-        if isinstance(queries, Blocks):
-            return self._lazy_answers(votes, queries, k, best)
-        found = votes.answers(queries, k, best=best)
+        found = votes.answers(queries, k)
         if queries is None:  # the fitted rows, of which none is strange
             return found
-        trust = self._trust(queries, warn=warn)
-        strange = np.flatnonzero(trust < 1)
-        if len(strange) and not self._numeric:
-            shares = votes.answers(queries[strange], k)
+        if isinstance(queries, Blocks):  # lazily, and without a warning
+            if self._numeric:
+                return found
             prior = cast(LabelVotes, votes.table).prior
-            drawn = strangers.drawn_to_shares(shares, trust[strange], prior)
-            found[strange] = drawn.argmax(axis=1) if best else drawn
-        return found
-
-    def _lazy_answers(self, votes: FittedVotes, queries: Blocks, k: int, best: bool) -> Any:
-        """Return the answers for rows on a cluster, lazily and without a warning."""
-        found = votes.answers(queries, k)
+            return strangers.drawn_lazily(self._known_rows, queries, found, prior)
+        trust = self._known_rows.trust(queries)
+        if warn:
+            strangers.warn_of_strangers(trust, drawn=not self._numeric)
         if self._numeric:
             return found
-        prior = cast(LabelVotes, votes.table).prior
-        drawn = strangers.drawn_lazily(self._known_rows, queries, found, prior)
-        return drawn.argmax(axis=1) if best else drawn
+        return strangers.drawn_to_shares(found, trust, cast(LabelVotes, votes.table).prior)
 
     def feature_weights(self) -> Floats:
         """Return the share of each column in the distances; their sum is 1, or 0 if none counts.
@@ -196,7 +186,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
                 encoded=self.encoder_ is not None,
                 classes=None if self._numeric else cast(Any, self).classes_,
                 single_target=self._given.target.ndim == 1,
-                answers=self._answers_for(queries, k, warn=False),
+                answers=self._answers(queries, k, warn=False),
                 strangeness=self._known_rows.quantiles(queries),
             )
 

@@ -177,14 +177,6 @@ class Predicting(entrance.TableInput, LearnsFromRows):
         check_is_fitted(self, "n_samples_fit_")
         return self._known_rows.quantiles(self._numbers_of(X))
 
-    def _trust(self, rows: Floats, *, warn: bool = True) -> Floats:
-        """Return how far to trust answers for checked rows (m,), and warn of strange ones."""
-        trust = self._known_rows.trust(rows)
-        if warn:
-            effect = "" if self._numeric else "; their probabilities are drawn to the class shares"
-            strangers.warn_of_strangers(trust, effect, 5)
-        return trust
-
     def suspicious(
         self, X: ArrayLike | None = None, y: Any = None, n_neighbors: int = 5
     ) -> SuspiciousRows:

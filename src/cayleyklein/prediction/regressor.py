@@ -21,7 +21,7 @@ from cayleyklein.neighbors import algorithms, curved_neighbors, search
 from cayleyklein.neighbors.dask_shards import Blocks
 from cayleyklein.parts import votes
 from cayleyklein.parts.base import AnyQueries, numbers_of
-from cayleyklein.prediction import conformal, scales
+from cayleyklein.prediction import conformal, scales, strangers
 from cayleyklein.prediction.answers import Numbers
 from cayleyklein.prediction.explain import KernelExplanation, Told, explain_sum
 from cayleyklein.prediction.held_out import HeldOut
@@ -231,7 +231,8 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         >>> model.score([[0.1], [0.9]], [0.0, 1.0])
         1.0
         """
-        return cast(Floats, self._shaped(self._answers(X)))
+        k = search.number_of_neighbors(self, own=X is None)
+        return cast(Floats, self._shaped(self._answers(search.checked_queries(self, X), k)))
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the lower and upper ends of prediction intervals for new targets.
@@ -269,7 +270,7 @@ class CurvedKNeighborsRegressor(NumberPredictor, NeighborPredictor):
         shares = self._given.weights[kept] / self._given.weights[kept].sum()
         around = conformal.errors_around(errors, self._votes.neighbors_of(rows, k)[1])
         half = conformal.half_widths(around, ratios[kept], shares, value)
-        middle = self._answers_for(rows, search.number_of_neighbors(self))
+        middle = self._answers(rows, search.number_of_neighbors(self))
         return self._shaped(middle - half), self._shaped(middle + half)
 
 
@@ -493,7 +494,8 @@ class CurvedKernelRegressor(NumberPredictor, KernelPredictor):
         total = self._sum.total(rows)
         found = self._shaped(self._numbers.says(total))
         if not isinstance(rows, Blocks):
-            self._trust(numbers_of(rows))
+            trust = self._known_rows.trust(numbers_of(rows))
+            strangers.warn_of_strangers(trust, drawn=False)
         if not return_std:
             return found
         factor = np.sqrt(self._error_shares @ self._errors**2)
@@ -528,7 +530,7 @@ class CurvedKernelRegressor(NumberPredictor, KernelPredictor):
             raise InvalidInputError("Intervals are for rows in memory; pass X.compute().")
         spreads = self._spreads(rows)
         half = conformal.half_widths(spreads, self._errors, self._error_shares, value)
-        self._trust(numbers_of(rows))
+        strangers.warn_of_strangers(self._known_rows.trust(numbers_of(rows)), drawn=False)
         middle = self._sum.total(rows)
         low, high = self._numbers.says(middle - half), self._numbers.says(middle + half)
         return self._shaped(low), self._shaped(high)

@@ -6,7 +6,6 @@ region is near in a sparse one. The metric is not used: it may ignore the column
 odd.
 """
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -16,7 +15,7 @@ import numpy as np
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import list_indices
+from cayleyklein._validation import list_indices, warn_caller
 from cayleyklein.exceptions import StrangeRowsWarning
 from cayleyklein.learning.rows import GivenRows, place_order
 from cayleyklein.neighbors.dask_shards import Blocks
@@ -154,14 +153,14 @@ def drawn_lazily(familiar: FamiliarRows, X: Blocks, shares: Any, prior: Floats) 
     return known[:, None] * shares + (1 - known)[:, None] * prior
 
 
-def warn_of_strangers(trust: Floats, effect: str, stacklevel: int) -> None:
-    """Warn once of all rows that are unlike any fitted row."""
+def warn_of_strangers(trust: Floats, *, drawn: bool) -> None:
+    """Warn once of all rows that are unlike any fitted row, and of what is `drawn` to shares."""
     strange = np.flatnonzero(trust < 0.5)
     if len(strange):
         of = f"{len(strange):,} of {len(trust):,} rows"
         are = "is" if len(strange) == 1 else "are"
-        warnings.warn(
+        effect = "; their probabilities are drawn to the class shares" if drawn else ""
+        warn_caller(
             f"{of} {are} unlike any fitted row, at {list_indices(strange)}{effect}.",
             StrangeRowsWarning,
-            stacklevel=stacklevel,
         )
