@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cayleyklein.learning import descent, samples, starts
+from cayleyklein.learning import descent, samples
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
@@ -32,22 +32,22 @@ def within(rows):
 
 
 def test_columns_are_standardised_and_leading_axes_hold_the_most_variance(rows):
-    np.testing.assert_array_equal(starts.starting_factor("std", rows), np.eye(4))
+    np.testing.assert_array_equal(descent.starting_factor("std", rows), np.eye(4))
     C = covariance(rows.X, rows.shares)
     values = np.linalg.eigvalsh(C)[::-1]
     for name in ("std", "pca"):
-        L = starts.starting_factor(name, rows, 2)
+        L = descent.starting_factor(name, rows, 2)
         np.testing.assert_allclose(L @ C @ L.T, np.diag(values[:2]), atol=1e-12)
         np.testing.assert_allclose(L @ L.T, np.eye(2), atol=1e-12)
 
 
 def test_the_precision_whitens(rows):
     C = covariance(rows.X, rows.shares)
-    L = starts.starting_factor("precision", rows)
+    L = descent.starting_factor("precision", rows)
     np.testing.assert_allclose(L @ C @ L.T, np.eye(4), atol=1e-10)
     np.testing.assert_allclose(L, L.T, atol=1e-12)  # the symmetric root
     np.testing.assert_allclose(L.T @ L, np.linalg.inv(C), rtol=1e-8)
-    few = starts.starting_factor("precision", rows, 2)
+    few = descent.starting_factor("precision", rows, 2)
     np.testing.assert_allclose(few @ C @ few.T, np.eye(2), atol=1e-10)
     leading = np.linalg.eigh(C)[1][:, ::-1][:, :2]
     projected = np.abs(few @ leading) * np.sqrt(np.linalg.eigvalsh(C)[::-1][:2])
@@ -59,7 +59,7 @@ def test_discriminants_whiten_classes_and_separate_their_means(rows):
     B = covariance(rows.X, rows.shares) - W
     ratios = np.sort(np.linalg.eigvals(np.linalg.solve(W, B)).real)[::-1]
     for r in (1, 2, 4):
-        L = starts.starting_factor("lda", rows, r)
+        L = descent.starting_factor("lda", rows, r)
         np.testing.assert_allclose(L @ W @ L.T, np.eye(r), atol=1e-9)
         np.testing.assert_allclose(np.diag(L @ B @ L.T), ratios[:r], atol=1e-9)
 
@@ -68,11 +68,11 @@ def test_raw_columns_have_the_size_of_standardised_ones():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3)) * [1.0, 10.0, 0.0]
     rows = TrainingRows.from_raw(X, np.zeros(50, int), np.ones(50))
-    L = starts.starting_factor("identity", rows)
+    L = descent.starting_factor("identity", rows)
     deviation = X.std(axis=0)[:2]
     expected = np.diag(np.append(deviation / np.sqrt(np.mean(deviation**2)), 0.0))
     np.testing.assert_allclose(L, expected, atol=1e-12)
-    two = starts.starting_factor("identity", rows, 2)
+    two = descent.starting_factor("identity", rows, 2)
     np.testing.assert_allclose(np.abs(two[0]) @ [0, 1, 0], expected[1, 1], rtol=1e-2)
 
 
@@ -81,7 +81,7 @@ def test_a_singular_covariance_is_shrunk_to_its_mean():
     X = rng.normal(size=(60, 2))
     X = np.column_stack([X, X.sum(axis=1)])
     rows = TrainingRows.from_raw(X, np.zeros(60, int), np.ones(60))
-    L = starts.starting_factor("precision", rows)
+    L = descent.starting_factor("precision", rows)
     assert np.isfinite(L).all()
     C = covariance(rows.X, rows.shares)
     shrunk = np.linalg.inv(L.T @ L)  # (1 - a) C + a m I
@@ -92,7 +92,7 @@ def test_a_singular_covariance_is_shrunk_to_its_mean():
 
 def test_columns_are_weighted_by_what_they_tell_of_the_classes(rows):
     columns = np.column_stack([rows.X, np.zeros(len(rows))])
-    found = starts.column_weights(columns, rows)
+    found = descent.column_weights(columns, rows)
     expected = []
     for column in columns.T:
         means = [np.average(column[rows.labels == c], weights=rows.weights[rows.labels == c])
@@ -106,9 +106,9 @@ def test_columns_are_weighted_by_what_they_tell_of_the_classes(rows):
     np.testing.assert_allclose(found, np.sqrt(expected / expected.mean()), rtol=1e-10)
     assert np.mean(found**2) == pytest.approx(1.0)
     constant = np.zeros((len(rows), 2))
-    np.testing.assert_array_equal(starts.column_weights(constant, rows), np.ones(2))
+    np.testing.assert_array_equal(descent.column_weights(constant, rows), np.ones(2))
     # a column that is the class itself counts at most n times
-    own = starts.column_weights(np.column_stack([rows.labels, rows.X[:, 0]]).astype(float), rows)
+    own = descent.column_weights(np.column_stack([rows.labels, rows.X[:, 0]]).astype(float), rows)
     assert own[0] ** 2 / own[1] ** 2 == pytest.approx(len(rows) / expected[0], rel=1e-9)
 
 

@@ -22,7 +22,7 @@ from cayleyklein import _estimators
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import descent, folds, samples, starts
+from cayleyklein.learning import descent, folds, samples
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.lifted import Parameters
@@ -355,7 +355,7 @@ def choose_metric(
     for train, held_out in split:
         learn, test = train, held_out
         if rows.basis is not None:
-            learn, test = starts.focus(recipes[0].init, train, held_out)
+            learn, test = descent.focus(recipes[0].init, train, held_out)
         if len(split) == 1:
             order = train.nested_order(rng)
             # the same neighbours of the held-out rows each time, so that only metrics differ
@@ -370,7 +370,7 @@ def choose_metric(
             found = product_scores(learn, test, trials, learn, fits)
         scores.setdefault("product", []).append(found)
         for name in names if plain else ():
-            factor = starts.starting_factor(PLAIN[name], train, learner.n_components)
+            factor = descent.starting_factor(PLAIN[name], train, learner.n_components)
             coordinates = train.X @ factor.T, held_out.X @ factor.T
             found = trials.scores(trials.predict(train, held_out, *coordinates), held_out)
             scores.setdefault(name, []).append(found)
@@ -381,7 +381,7 @@ def choose_metric(
         metric = plain_metric(rows, PLAIN[selection.chosen], learner.n_components)
         return Chosen(metric, (), selection, len(rows))
     if len(split) > 1:
-        (learn,) = starts.focus(recipes[0].init, rows)
+        (learn,) = descent.focus(recipes[0].init, rows)
         fits = descent.descend_parts(learn, recipes, rng, report)
     return Chosen(descent.product_of(learn, fits), fits, selection, selection.n_rows or len(rows))
 
@@ -400,7 +400,7 @@ def product_scores(
 
 
 def plain_metric(rows: TrainingRows, start: str, n_components: int | None) -> CurvedMetric:
-    factor = starts.starting_factor(start, rows, n_components)
+    factor = descent.starting_factor(start, rows, n_components)
     return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0))
 
 

@@ -18,7 +18,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.learning import descent, samples, starts
+from cayleyklein.learning import descent, samples
 from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric, FormMetric, Metric, MixedMetric, combined
@@ -84,7 +84,7 @@ class MetricLearner(
     metric_: Metric
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "init": [StrOptions(starts.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
+        "init": [StrOptions(descent.START_NAMES - {"lda"}), CurvedMetric, "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],
@@ -336,7 +336,7 @@ class RowLearner(LearnsFromRows, MetricLearner):
         recipes = self._recipes()
         start = self._start(rows, recipes[0])
         if start is None:
-            (rows,) = starts.focus(recipes[0].init, rows)
+            (rows,) = descent.focus(recipes[0].init, rows)
         fits = self._descend(rows, recipes, start, rng)
         if self.geometry == "product":
             return descent.product_of(rows, fits), fits
@@ -351,7 +351,7 @@ class RowLearner(LearnsFromRows, MetricLearner):
     def _learn_mixed(self, rows: TrainingRows, rng: np.random.Generator) -> descent.Mixing:
         """Learn an elliptic and a hyperbolic metric, each by itself."""
         recipes = self._recipes()
-        (rows,) = starts.focus(recipes[0].init, rows)
+        (rows,) = descent.focus(recipes[0].init, rows)
         fits = descent.descend_parts(rows, recipes, rng, self._report(), keep_all=True)
         metrics = tuple(rows.to_metric(fit.found) for fit in fits)
         units = tuple(descent.part_unit(rows, fit.found) for fit in fits)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._validation import warn_caller
-from cayleyklein.learning import descent, learner, starts
+from cayleyklein.learning import descent, learner
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
@@ -115,7 +115,7 @@ default="product"
         "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
         "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "push": [Interval(Real, 0, 1, closed="both")],
-        "init": [StrOptions(starts.START_NAMES), CurvedMetric, "array-like"],
+        "init": [StrOptions(descent.START_NAMES), CurvedMetric, "array-like"],
     }
 
     def __init__(

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from cayleyklein._typing import Floats
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import descent, learner, starts
+from cayleyklein.learning import descent, learner
 from cayleyklein.learning.objectives.kernel_regression import KernelRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
@@ -164,7 +164,7 @@ class CurvedMLKR(learner.RowLearner):
             "y is the same in every row, so that every metric predicts it; standardised columns "
             "are kept."
         )
-        factor = starts.starting_factor("std", rows, self.n_components)
+        factor = descent.starting_factor("std", rows, self.n_components)
         return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0)), ()
 
     def __sklearn_tags__(self) -> Any:

@@ -28,7 +28,7 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import descent, starts
+from cayleyklein.learning import descent
 from cayleyklein.learning.objectives import large_margin
 from cayleyklein.learning.objectives.large_margin import LargeMargin
 from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Parameters
@@ -388,7 +388,7 @@ def first_factor(columns: Columns, recipe: PaperRecipe, report: descent.Report |
         learned = learn(rows, flat, report=report).metric
         assert isinstance(learned, CurvedMetric)
         return np.asarray(rows.from_metric(learned).factor[:, columns.varies] / columns.unit)
-    precision = starts.starting_factor("precision", rows)
+    precision = descent.starting_factor("precision", rows)
     return np.asarray(precision[np.ix_(columns.varies, columns.varies)] / columns.unit)
 
 
