@@ -9,9 +9,14 @@ from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.votes import NEIGHBORS
-from cayleyklein.prediction.answers import Classes, Numbers
+from cayleyklein.prediction.answers import (
+    MOST_WEIGHT,
+    MOST_WEIGHT_ON_SCALES,
+    PULL_OF_NUMBERS,
+    Classes,
+    Numbers,
+)
 from cayleyklein.prediction.held_out import HeldOut, weights_that_count
-from cayleyklein.prediction.part_weights import MOST_WEIGHT, MOST_WEIGHT_ON_SCALES, PULL_OF_NUMBERS
 from cayleyklein.prediction.rehearsal import best_left_out
 from cayleyklein.prediction.scales import NumberScale
 

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from cayleyklein import CurvedKernelRegressor
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.prediction import part_weights
+from cayleyklein.prediction import answers
 from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 
 
@@ -103,7 +103,7 @@ def test_the_model_of_logarithms_is_the_model_of_numbers_whose_targets_are_logar
     monkeypatch,
 ):
     """But for the bound of the weights."""
-    monkeypatch.setattr(part_weights, "MOST_WEIGHT_ON_SCALES", part_weights.MOST_WEIGHT)
+    monkeypatch.setattr(answers, "MOST_WEIGHT_ON_SCALES", answers.MOST_WEIGHT)
     X, y = wages(200)
     model = CurvedKernelRegressor(random_state=0, target_scale="logarithm").fit(X, y)
     other = CurvedKernelRegressor(random_state=0, target_scale="as given").fit(X, np.log(y))

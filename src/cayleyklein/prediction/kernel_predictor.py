@@ -30,11 +30,17 @@ from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import AnyQueries, TableRows, numbers_of
 from cayleyklein.parts.places import Places
-from cayleyklein.parts.registry import PARTS, PartOptions
+from cayleyklein.parts.registry import (
+    PARTS,
+    Asked,
+    PartOptions,
+    asked_parts,
+    make_parts,
+    usual_parts,
+)
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
 from cayleyklein.prediction import refits, strangers, sums
 from cayleyklein.prediction.answers import AnyAnswer, Classes
-from cayleyklein.prediction.asked import Asked, asked_parts, make_parts, usual_parts
 from cayleyklein.prediction.explain import shares_of_columns
 from cayleyklein.prediction.held_out import HeldOut
 from cayleyklein.prediction.predicting import Predicting
