@@ -229,6 +229,38 @@ def places_and_pairs(given: GivenRows) -> tuple[Ints, Ints]:
     return place, pair
 
 
+def means_of_pairs(
+    given: GivenRows, pair: Ints, numbers: Ints, weights: Floats, answers: Floats
+) -> Floats:
+    """Return the mean answer (n, t) of each row's place and target; NaN where there is none.
+
+    Parameters
+    ----------
+    given : GivenRows
+    pair : ndarray of int
+        The pair of a place and a target of each given row of positive weight.
+    numbers : ndarray of shape (m,)
+        Numbers of the given rows that were answered for. Where copies are evidence, only the first
+        row of a pair has one.
+    weights : ndarray of shape (m,)
+    answers : ndarray of shape (m, t)
+    """
+    kept = np.flatnonzero(given.weights > 0)
+    pair_of = np.full(len(given.target), -1)
+    pair_of[kept] = pair
+    at = pair_of[numbers]
+    n_pairs = int(pair.max()) + 1
+    mass: Floats = np.bincount(at, weights=weights, minlength=n_pairs).astype(float)
+    sums = np.zeros((n_pairs, answers.shape[1]))
+    np.add.at(sums, at, weights[:, None] * answers)
+    known = mass > 0
+    sums[known] /= mass[known, None]
+    sums[~known] = np.nan
+    found = np.full((len(given.target), answers.shape[1]), np.nan)
+    found[kept] = sums[pair]
+    return found
+
+
 def floored_scales(fifth: Floats, some: Ints | slice = slice(None)) -> Floats:
     """Return scales of at least a share of the median one, of some of the places."""
     typical = float(np.median(fifth[some]))

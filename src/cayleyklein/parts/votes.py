@@ -52,8 +52,17 @@ def few_neighbors(n: int, *, numeric: bool) -> int:
     return int(np.clip(n // 10, 3, LABEL_NEIGHBORS))
 
 
-def nearest_of(found: Ranked, n: int) -> Ranked:
-    return Ranked(found.values[:, :n], found.rows[:, :n], found.inside)
+def nearest_by_number(
+    found: Ranked, weights: Weights, numbers: tuple[int, ...], n_places: int
+) -> Iterator[tuple[int, Ranked]]:
+    """Yield, for each number of neighbours, how many vote and the places that are looked at.
+
+    At most all places but one vote.
+    """
+    for number in numbers:
+        k = max(1, min(number, n_places - 1))
+        n = candidates_of(weights, k)
+        yield k, Ranked(found.values[:, :n], found.rows[:, :n], found.inside)
 
 
 def neighbor_weights(
@@ -327,8 +336,13 @@ class FittedVotes(FittedPart):
 
     def trials(self, X: Floats) -> dict[int, Floats]:
         """Return the scores (m, t) of rows X by each number of neighbours that is tried."""
-        answer = cast(Answer, self.answer)
-        return {k: answer.of_votes(said) for k, said in self._by_number(X)}
+        weights = self.table.weights
+        index = cast(RowIndex, self.index)
+        found = index.nearest(X, candidates_of(weights, max(self.numbers)), self.n_jobs)
+        answers = []
+        for k, near in nearest_by_number(found, weights, self.numbers, len(index)):
+            answers.append(cast(Answer, self.answer).of_votes(self.table.answers(near, k)))
+        return dict(zip(self.numbers, answers, strict=True))
 
     def answers(self, X: Queries | None, k: int) -> Any:
         """Return class probabilities or mean targets (m, t) by the votes of the k nearest places.
@@ -347,15 +361,6 @@ class FittedVotes(FittedPart):
             return np.concatenate(answered)
         kind = (self.table.width,), np.float64
         return self.index.answer(X, wanted, finish, self.table, (kind,), self.n_jobs)[0]
-
-    def _by_number(self, X: Floats) -> Iterator[tuple[int, Floats]]:
-        """Yield each number of neighbours and the answers (m, t) for rows in memory."""
-        wanted = candidates_of(self.table.weights, max(self.numbers))
-        found = cast(RowIndex, self.index).nearest(X, wanted, self.n_jobs)
-        for number in self.numbers:
-            k = max(1, min(number, found.rows.shape[1] - 1))
-            near = nearest_of(found, candidates_of(self.table.weights, k))
-            yield number, self.table.answers(near, k)
 
     @cached_property
     def row_index(self) -> SearchIndex | Shards:

@@ -121,24 +121,27 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
         given = self._read(X, y, sample_weight)
         if not isinstance(given.X, RowBlocks):
             refuse_huge(given.X, "X")
-        asked = self._asked(given)
+        rows = rows_that_count(given)
+        asked = self._asked(len(rows))
         if any(not isinstance(part, str) and part.takes_tables for part in asked):
             given = self._with_table(given, X)
         if self.metric is not None and self.columns == "ranks":
             raise InvalidInputError(
                 'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
             )
-        found = self._fit_sum(given, asked)
+        found = self._fit_sum(given, rows, asked)
         self._keep(given, found)
         self._judge(found.held_out)
         return self
 
     def _fit_sum(
-        self, given: GivenRows, asked: Asked, answer: AnyAnswer | None = None
+        self, given: GivenRows, rows: Ints, asked: Asked, answer: AnyAnswer | None = None
     ) -> sums.SumFit:
-        """Fit the parts that are asked for, and weigh them; for a known answer without a word."""
+        """Fit the parts that are asked for, and weigh them; for a known answer without a word.
+
+        `rows` are those of `rows_that_count`.
+        """
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        rows = rows_that_count(given)
         n_places = len(rows)
         if isinstance(given.X, RowBlocks):
             rng = np.random.default_rng(seed)
@@ -177,12 +180,11 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
                 return sums.fit_few(request, modelled)
             return sums.fit_many(request, modelled)
 
-    def _asked(self, given: GivenRows) -> Asked:
+    def _asked(self, n_places: int) -> Asked:
         """Return the parts that are asked for, by default those for so many distinct rows."""
-        if isinstance(self.parts, str) and self.parts == "auto":
-            usual = usual_parts(len(rows_that_count(given)))
-            return asked_parts(usual, numeric=self._numeric)
-        return asked_parts(self.parts, numeric=self._numeric)
+        auto = isinstance(self.parts, str) and self.parts == "auto"
+        parts = usual_parts(n_places) if auto else self.parts
+        return asked_parts(parts, numeric=self._numeric)
 
     def _with_table(self, given: GivenRows, X: Any) -> GivenRows:
         """Return rows beside the table that they come from, for parts that ask for its cells."""
@@ -216,7 +218,7 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
         on_cluster = isinstance(given.X, RowBlocks)  # where rows stay when a model is pickled
         rows = np.empty((0, given.n_columns)) if on_cluster else given.X
         self._given = replace(given, X=rows, source=None, always=None, table=None)
-        self._known_rows = strangers.familiar_rows(given)
+        self._known_rows = strangers.FamiliarRows.of(given)
         if given.classes is not None:
             self.classes_ = given.classes
         self.part_weights_ = found.sum.weights
@@ -225,7 +227,8 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
         self.learner_ = found.obtained.learner
         self.selection_ = found.selection
         self.columns_ = "standardised" if found.sum.ranks is None else "ranks"
-        self.log_marginal_likelihood_ = sums.likelihood_of(found.sum.parts)
+        machines = [p for p in found.sum.parts.values() if isinstance(p, kernel.KernelMachine)]
+        self.log_marginal_likelihood_ = machines[0].log_likelihood if machines else np.nan
         self.n_samples_fit_ = len(given.target)
         self.n_neighbors_ = {
             name: part.n_neighbors
@@ -252,10 +255,10 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
                     "A part takes tables, of which the model keeps no cells: left-out answers of "
                     "so many rows need rows that are not fitted; hold some out."
                 )
-            asked = self._asked(self._given)
+            asked = self._asked(len(rows_that_count(self._given)))
 
             def answers(train: GivenRows, out: GivenRows) -> Floats:
-                fitted = self._fit_sum(train, asked, self._sum.answer)
+                fitted = self._fit_sum(train, rows_that_count(train), asked, self._sum.answer)
                 return np.asarray(fitted.sum.total(np.asarray(out.X)))
 
             n_targets = self._sum.answer.targets(self._given.target[:1]).shape[1]

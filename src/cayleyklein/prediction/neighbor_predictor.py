@@ -91,7 +91,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
                 given, metric, self.weights, 1, algorithm=self.algorithm, n_jobs=self.n_jobs
             )
         self._given = replace(given, source=None, always=None)
-        self._known_rows = strangers.familiar_rows(self._given)
+        self._known_rows = strangers.FamiliarRows.of(self._given)
         self._fold_answers = None
         self.metric_ = metric
         self.n_samples_fit_ = n

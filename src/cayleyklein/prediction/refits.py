@@ -10,7 +10,7 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import folds
 from cayleyklein.learning.rows import GivenRows, distinct_rows
-from cayleyklein.parts.places import count_rows, places_and_pairs
+from cayleyklein.parts.places import count_rows, means_of_pairs, places_and_pairs
 
 Answers = Callable[[GivenRows, GivenRows], Floats]  # (to fit, to answer for) → answers (m, t)
 
@@ -26,22 +26,16 @@ def refit_answers(answers: Answers, given: GivenRows, n_targets: int) -> Floats:
     kept = np.flatnonzero(counts.weights > 0)
     rows = replace(counts, numbers=np.arange(len(counts.target)), table=None).take(kept)
     place, pair = places_and_pairs(rows)
-    pair_of = np.full(len(given.target), -1)
-    pair_of[kept] = pair
-    sums = np.zeros((int(pair.max()) + 1, n_targets))
-    mass = np.zeros(len(sums))
+    numbers = [np.empty(0, dtype=np.intp)]
+    weights = [np.empty(0)]
+    found = [np.empty((0, n_targets))]
     for train, out in folds.split_given(rows, place, pair, counted, 0, folds.N_FOLDS):
         if teaches(train) and len(out.target):
-            # where copies are evidence, only the first row of a pair has a number
-            at = pair_of[cast(Ints, out.numbers)]
-            np.add.at(sums, at, out.weights[:, None] * answers(train, out))
-            np.add.at(mass, at, out.weights)
-    known = mass > 0
-    sums[known] /= mass[known, None]
-    sums[~known] = np.nan
-    found = np.full((len(given.target), n_targets), np.nan)
-    found[kept] = sums[pair]
-    return found
+            numbers.append(cast(Ints, out.numbers))
+            weights.append(out.weights)
+            found.append(answers(train, out))
+    joined = (np.concatenate(numbers), np.concatenate(weights), np.concatenate(found))
+    return means_of_pairs(given, pair, *joined)
 
 
 def teaches(train: GivenRows) -> bool:

@@ -33,7 +33,7 @@ from cayleyklein.parts.votes import (
     Weights,
     candidates_of,
     few_neighbors,
-    nearest_of,
+    nearest_by_number,
 )
 
 LEFT_OUT_ROWS = 2000  # rows, each left out in turn, that choose the number of neighbours
@@ -141,12 +141,8 @@ def class_shares(
     )
     unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=n_classes)
     prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
-    answers = []
-    for number in numbers:
-        k = max(1, min(number, len(votes.places.rows) - 1))
-        near = nearest_of(found, candidates_of(weights, k))
-        answers.append(votes.answers(near, k, prior=prior))
-    return np.array(answers)
+    by_number = nearest_by_number(found, weights, numbers, len(votes.places.rows))
+    return np.array([votes.answers(near, k, prior=prior) for k, near in by_number])
 
 
 def means_by_number(rows: TrainingRows, found: Ranked) -> Floats:
@@ -154,8 +150,8 @@ def means_by_number(rows: TrainingRows, found: Ranked) -> Floats:
     assert rows.targets is not None
     each = np.arange(len(rows))
     means = NumberMeans(Places(each, each), rows.targets, rows.weights, "linear")
-    most = found.rows.shape[1] - 1
-    return np.array([means.answers(found, max(1, min(k, most))) for k in NEIGHBORS])
+    by_number = nearest_by_number(found, "linear", NEIGHBORS, found.rows.shape[1])
+    return np.array([means.answers(near, k) for k, near in by_number])
 
 
 def best_left_out(rows: TrainingRows, found: Parameters) -> int:

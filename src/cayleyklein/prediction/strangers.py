@@ -54,7 +54,9 @@ class FamiliarRows:
 
     @classmethod
     def of(cls, given: GivenRows) -> Self:
-        """Measure the distances between fitted rows in memory."""
+        """Measure the distances between fitted rows; between some that are on a cluster."""
+        if isinstance(given.X, RowBlocks):
+            given = given.draw(KNOWN_ROWS, 1, np.random.default_rng(0))
         X: Floats = given.places
         found = Places.pooled(X, given.weights)
         mass, _ = found.means(np.empty((len(X), 0)), given.weights)
@@ -122,13 +124,6 @@ class FamiliarRows:
             ratio = np.divide(self.limit, away, out=np.ones_like(away), where=away > self.limit)
             trust[doubtful] = ratio**2
         return trust
-
-
-def familiar_rows(given: GivenRows) -> FamiliarRows:
-    """Return the fitted rows to compare with; some of them, where they are on a cluster."""
-    if isinstance(given.X, RowBlocks):
-        given = given.draw(KNOWN_ROWS, 1, np.random.default_rng(0))
-    return FamiliarRows.of(given)
 
 
 def without_itself(distances: Floats, rows: Ints) -> tuple[Floats, Ints]:

@@ -36,11 +36,17 @@ from cayleyklein.parts.base import (
     numbers_of,
 )
 from cayleyklein.parts.distances import EXACT_PLACES, MOST_PARTS, NormalScores
-from cayleyklein.parts.kernel import KernelMachine, KernelPart
+from cayleyklein.parts.kernel import KernelPart
 from cayleyklein.parts.landmarks import fit_part
 from cayleyklein.parts.many import ManyRows
-from cayleyklein.parts.places import count_rows, places_and_pairs, pool_pairs, pool_rows
-from cayleyklein.prediction.answers import AnyAnswer
+from cayleyklein.parts.places import (
+    count_rows,
+    means_of_pairs,
+    places_and_pairs,
+    pool_pairs,
+    pool_rows,
+)
+from cayleyklein.prediction.answers import AnyAnswer, Numbers
 from cayleyklein.prediction.held_out import (
     HeldOut,
     judged,
@@ -79,7 +85,8 @@ class Sum:
         found = {}
         for name in self.weights:
             part = self.parts[name]
-            found[name] = part.scores(rows_for(part, rows))
+            asked = cast(TableRows, rows).table if part.takes_tables else numbers_of(rows)
+            found[name] = part.scores(asked)
         return found
 
     def total(self, X: AnyQueries) -> Any:
@@ -141,13 +148,6 @@ class SumFit:
     selection: Selection
     held_out: HeldOut | None
     left_out: Floats | None = None
-
-
-def rows_for(part: FittedPart, rows: AnyQueries) -> Any:
-    """Return rows as a part asks for them: as cells of a table, or as numbers."""
-    if part.takes_tables:
-        return cast(TableRows, rows).table
-    return numbers_of(rows)
 
 
 def spread_of(parts: dict[str, FittedPart], X: Floats) -> Floats:
@@ -239,22 +239,9 @@ def left_out_totals(found: SumFit, given: GivenRows) -> Floats:
     scores = np.zeros_like(next(iter(held_out.scores.values())))
     for name, weight in found.sum.weights.items():
         scores += weight * held_out.scores[name]
-    kept = np.flatnonzero(given.weights > 0)
     _, pair = places_and_pairs(given)
-    pair_of = np.full(len(given.target), -1)
-    pair_of[kept] = pair
-    # where copies are evidence, only the first row of a pair has a number
-    at = pair_of[cast(Ints, held_out.numbers)]
-    n_pairs = int(pair.max()) + 1
-    mass: Floats = np.bincount(at, weights=held_out.shares, minlength=n_pairs).astype(float)
-    sums = np.zeros((n_pairs, scores.shape[1]))
-    np.add.at(sums, at, held_out.shares[:, None] * scores)
-    known = mass > 0
-    sums[known] /= mass[known, None]
-    sums[~known] = np.nan
-    totals = np.full((len(given.target), scores.shape[1]), np.nan)
-    totals[kept] = sums[pair]
-    return totals
+    numbers = cast(Ints, held_out.numbers)
+    return means_of_pairs(given, pair, numbers, held_out.shares, scores)
 
 
 def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) -> HeldOut | None:
@@ -284,7 +271,7 @@ def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) 
         fitted = {part.name: part.fit(some, metric, settings.get(part.name)) for part in parts}
         for name, part in fitted.items():
             trials[name].append(part.trials(out.table if part.takes_tables else X))
-        spreads.append(spreads_to_judge(answer, fitted, X))
+        spreads.append(spread_of(fitted, X) if isinstance(answer, Numbers) else np.ones(len(X)))
         held.append(out)
     if not held:
         return None
@@ -296,11 +283,6 @@ def predict_folds(request: SumRequest, rows: FitRows, settings: dict[str, Any]) 
     target = np.concatenate([each.target for each in held])
     found = judged(answer, joined, target, weights, float(n_rows), np.concatenate(spreads))
     return replace(found, numbers=np.concatenate([cast(Ints, each.numbers) for each in held]))
-
-
-def spreads_to_judge(answer: AnyAnswer, fitted: dict[str, FittedPart], X: Floats) -> Floats:
-    """Return standard deviations (m,) in units of σ; 1 for classes, which do not need them."""
-    return spread_of(fitted, X) if hasattr(answer, "unit") else np.ones(len(X))
 
 
 def joined_trials(by_fold: list[dict[Any, Floats]]) -> dict[Any, Floats]:
@@ -403,9 +385,3 @@ def ranks_win_on(request: SumRequest, sample: GivenRows) -> bool:
     columns = [part for part in request.parts if part.name == "columns"]
     found = fit_by_folds(with_rank_part(replace(request, parts=columns)), sample)
     return ranks_win(found.held_out)
-
-
-def likelihood_of(parts: dict[str, FittedPart]) -> float:
-    """Return the log marginal likelihood of the first kernel machine; NaN without one."""
-    machines = [part for part in parts.values() if isinstance(part, KernelMachine)]
-    return machines[0].log_likelihood if machines else np.nan
