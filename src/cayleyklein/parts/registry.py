@@ -3,9 +3,9 @@
 Users ask for parts by these names, or give estimators.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.parts import distances, kernel
@@ -80,72 +80,51 @@ PARTS: dict[str, Callable[[PartOptions], Part]] = {
 }
 
 
-@dataclass(frozen=True)
-class AskedEstimator:
-    """An estimator that is a part, and whether it takes tables."""
-
-    name: str
-    estimator: Any
-    takes_tables: bool
-
-    @classmethod
-    def of(cls, given: Any, *, numeric: bool) -> Self:
-        """Read an estimator, its name and the estimator, or these and "table"."""
-        name: Any = ""
-        estimator = given
-        sees = ""
-        if isinstance(given, tuple | list):
-            if len(given) == 2:
-                name, estimator = given
-            elif len(given) == 3:
-                name, estimator, sees = given
-            named = isinstance(name, str) and name != "" and name not in PARTS
-            if not named or sees not in ("", "table"):
-                raise InvalidInputError(f"A part must be {FORMS}; got {given!r}.")
-        if not hasattr(estimator, "fit"):
-            raise InvalidInputError(f"A part must be {FORMS}; got {estimator!r}.")
-        if not name:
-            kind = estimator if isinstance(estimator, type) else type(estimator)
-            name = kind.__name__
-        check_estimator(name, estimator, numeric=numeric)
-        return cls(name, estimator, sees == "table" or says_it_takes_tables(estimator))
-
-
-Asked = tuple[str | AskedEstimator, ...]
-
-
 def usual_parts(n_places: int) -> tuple[str, ...]:
     """Return the parts of a sum for so many distinct rows, if nothing is asked."""
     usual = ("metric", "columns", "neighbors", "plain")
     return usual + ("rules",) * (n_places >= RULES_FROM)
 
 
-def asked_parts(parts: Any, *, numeric: bool) -> Asked:
-    """Return the parts that are asked for: those of `PARTS` in their order, then estimators."""
+def asked_parts(asked: Any, options: PartOptions, seed: int, *, numeric: bool) -> list[Part]:
+    """Return the parts that are asked for: those of `PARTS` in their order, then estimators.
+
+    Estimators without a seed get this one.
+    """
     names: list[str] = []
-    estimators: list[AskedEstimator] = []
-    for part in parts if isinstance(parts, tuple | list) else [parts]:
+    estimators: list[Part] = []
+    for part in asked if isinstance(asked, tuple | list) else [asked]:
         if isinstance(part, str):
             names.append(part)
         else:
-            estimators.append(AskedEstimator.of(part, numeric=numeric))
-    every = names + [each.name for each in estimators]
+            estimators.append(estimator_part(part, seed, numeric=numeric))
+    every = names + [part.name for part in estimators]
     if set(names) - set(PARTS) or not every or len(set(every)) < len(every):
         raise InvalidInputError(
             f"parts must be one or more of {', '.join(PARTS)}, or estimators, each once; got "
             f"{every}. A part is {FORMS}."
         )
-    return (*(name for name in PARTS if name in names), *estimators)
+    return [make(options) for name, make in PARTS.items() if name in names] + estimators
 
 
-def make_parts(
-    asked: Sequence[str | AskedEstimator], options: PartOptions, seed: int
-) -> list[Part]:
-    """Return unfitted parts; estimators without a seed get this one."""
-    made: list[Part] = []
-    for part in asked:
-        if isinstance(part, str):
-            made.append(PARTS[part](options))
-        else:
-            made.append(EstimatorPart(part.name, part.estimator, seed, part.takes_tables))
-    return made
+def estimator_part(given: Any, seed: int, *, numeric: bool) -> EstimatorPart:
+    """Return the part of an estimator, of its name and the estimator, or of these and "table"."""
+    name: Any = ""
+    estimator = given
+    sees = ""
+    if isinstance(given, tuple | list):
+        if len(given) == 2:
+            name, estimator = given
+        elif len(given) == 3:
+            name, estimator, sees = given
+        named = isinstance(name, str) and name != "" and name not in PARTS
+        if not named or sees not in ("", "table"):
+            raise InvalidInputError(f"A part must be {FORMS}; got {given!r}.")
+    if not hasattr(estimator, "fit"):
+        raise InvalidInputError(f"A part must be {FORMS}; got {estimator!r}.")
+    if not name:
+        kind = estimator if isinstance(estimator, type) else type(estimator)
+        name = kind.__name__
+    check_estimator(name, estimator, numeric=numeric)
+    takes_tables = sees == "table" or says_it_takes_tables(estimator)
+    return EstimatorPart(name, estimator, seed, takes_tables)

@@ -42,6 +42,10 @@ class Classes:
     prior: Floats  # (C,)
     n_rows: float
 
+    def modelled(self, target: AnyArray) -> AnyArray:
+        """Return classes as they are modelled: as they are."""
+        return target
+
     def targets(self, target: AnyArray) -> Floats:
         found = np.full((len(target), len(self.prior)), -1.0)
         found[np.arange(len(target)), target] = 1.0
@@ -143,6 +147,10 @@ class Numbers:
         """Return the weights (p,) with the least squared error."""
         as_given = all(scale.kind == AS_GIVEN for scale in self.scales)
         return weights_of_least_squares(scores, truth, counts, start, as_given=as_given)
+
+    def usual(self) -> Floats:
+        """Return the scores (t,) of a row of which nothing is known."""
+        return np.zeros(len(self.mean))
 
     def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
         """Return the weight of a part before held-out rows are asked."""

@@ -28,22 +28,16 @@ from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import euclidean, search
 from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.parts import distances, kernel
-from cayleyklein.parts.base import AnyQueries, TableRows, numbers_of
+from cayleyklein.parts.base import AnyQueries, Part, TableRows, numbers_of
+from cayleyklein.parts.estimator import EstimatorPart
 from cayleyklein.parts.places import Places
-from cayleyklein.parts.registry import (
-    PARTS,
-    Asked,
-    PartOptions,
-    asked_parts,
-    make_parts,
-    usual_parts,
-)
+from cayleyklein.parts.registry import PARTS, PartOptions, asked_parts, usual_parts
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
-from cayleyklein.prediction import refits, strangers, sums
-from cayleyklein.prediction.answers import AnyAnswer, Classes
+from cayleyklein.prediction import strangers, sums
+from cayleyklein.prediction.answers import AnyAnswer
 from cayleyklein.prediction.explain import shares_of_columns
 from cayleyklein.prediction.held_out import HeldOut
-from cayleyklein.prediction.predicting import Predicting
+from cayleyklein.prediction.predicting import Predicting, refit_answers
 
 
 class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
@@ -121,27 +115,32 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
         given = self._read(X, y, sample_weight)
         if not isinstance(given.X, RowBlocks):
             refuse_huge(given.X, "X")
+        seed = self._seed()
         rows = rows_that_count(given)
-        asked = self._asked(len(rows))
-        if any(not isinstance(part, str) and part.takes_tables for part in asked):
+        parts = self._asked_parts(len(rows), seed)
+        if any(isinstance(part, EstimatorPart) and part.takes_tables for part in parts):
             given = self._with_table(given, X)
         if self.metric is not None and self.columns == "ranks":
             raise InvalidInputError(
                 'columns="ranks" learns a metric of ranks, but a metric is given; drop one.'
             )
-        found = self._fit_sum(given, rows, asked)
+        found = self._fit_sum(given, rows, parts, seed)
         self._keep(given, found)
         self._judge(found.held_out)
         return self
 
     def _fit_sum(
-        self, given: GivenRows, rows: Ints, asked: Asked, answer: AnyAnswer | None = None
+        self,
+        given: GivenRows,
+        rows: Ints,
+        parts: list[Part],
+        seed: int,
+        answer: AnyAnswer | None = None,
     ) -> sums.SumFit:
-        """Fit the parts that are asked for, and weigh them; for a known answer without a word.
+        """Fit parts to rows, and weigh them; for a known answer without a word.
 
         `rows` are those of `rows_that_count`.
         """
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         n_places = len(rows)
         if isinstance(given.X, RowBlocks):
             rng = np.random.default_rng(seed)
@@ -150,11 +149,12 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
             if n_places > folds.FOLDS_UP_TO:
                 rows = rows[euclidean.even_rows(n_places, distances.EXACT_PLACES)]
             some = given.X[rows]
+        names = {part.name for part in parts}
         adds_ranks = (
             self.columns == "auto"
             and self.metric is None
-            and "columns" in asked
-            and "ranks" not in asked
+            and "columns" in names
+            and "ranks" not in names
             and distances.has_heavy_tails(some)
         )
         metric = self._metric_request(seed, "product" if self.geometry == "auto" else self.geometry)
@@ -162,10 +162,9 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
             answer = self._answer_for(given, n_places, seed)
         else:
             metric = replace(metric, callback=None, verbose=False)
-        options = self._part_options()
         request = sums.SumRequest(
-            parts=make_parts(asked, options, seed),
-            rank_part=PARTS["ranks"](options) if adds_ranks else None,
+            parts=parts,
+            rank_part=PARTS["ranks"](self._part_options()) if adds_ranks else None,
             ranked=self.columns == "ranks",
             answer=answer,
             metric=metric,
@@ -174,17 +173,20 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
             seed=seed,
         )
         few = not isinstance(given.X, RowBlocks) and n_places <= folds.FOLDS_UP_TO
-        modelled = with_modelled_targets(given, answer)
+        modelled = replace(given, target=answer.modelled(given.target))
         with few_threads(len(given.target), given.n_columns):
             if few and isinstance(self.n_landmarks, str):
                 return sums.fit_few(request, modelled)
             return sums.fit_many(request, modelled)
 
-    def _asked(self, n_places: int) -> Asked:
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _asked_parts(self, n_places: int, seed: int) -> list[Part]:
         """Return the parts that are asked for, by default those for so many distinct rows."""
         auto = isinstance(self.parts, str) and self.parts == "auto"
-        parts = usual_parts(n_places) if auto else self.parts
-        return asked_parts(parts, numeric=self._numeric)
+        asked = usual_parts(n_places) if auto else self.parts
+        return asked_parts(asked, self._part_options(), seed, numeric=self._numeric)
 
     def _with_table(self, given: GivenRows, X: Any) -> GivenRows:
         """Return rows beside the table that they come from, for parts that ask for its cells."""
@@ -255,16 +257,18 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
                     "A part takes tables, of which the model keeps no cells: left-out answers of "
                     "so many rows need rows that are not fitted; hold some out."
                 )
-            asked = self._asked(len(rows_that_count(self._given)))
+            n_places = len(rows_that_count(self._given))
 
             def answers(train: GivenRows, out: GivenRows) -> Floats:
-                fitted = self._fit_sum(train, rows_that_count(train), asked, self._sum.answer)
+                seed = self._seed()
+                parts = self._asked_parts(n_places, seed)
+                rows = rows_that_count(train)
+                fitted = self._fit_sum(train, rows, parts, seed, self._sum.answer)
                 return np.asarray(fitted.sum.total(np.asarray(out.X)))
 
             n_targets = self._sum.answer.targets(self._given.target[:1]).shape[1]
-            self._left_out = refits.refit_answers(answers, self._given, n_targets)
-        answer = self._sum.answer
-        usual = answer.usual() if isinstance(answer, Classes) else 0.0
+            self._left_out = refit_answers(answers, self._given, n_targets)
+        usual = self._sum.answer.usual()
         totals = np.where(np.isnan(self._left_out), usual, self._left_out)
         unused = np.flatnonzero(self._given.weights == 0)
         if len(unused) and not self._sum.takes_tables:
@@ -337,13 +341,6 @@ def rows_that_count(given: GivenRows) -> Ints:
     if isinstance(given.X, RowBlocks):
         return np.flatnonzero(given.weights > 0)
     return Places.pooled(given.X, given.weights, ordered=True).rows
-
-
-def with_modelled_targets(given: GivenRows, answer: AnyAnswer) -> GivenRows:
-    """Return rows whose numbers are on the scales on which they are modelled."""
-    if isinstance(answer, Classes):
-        return given
-    return replace(given, target=answer.modelled(given.target))
 
 
 def part_shares(found: sums.SumFit) -> dict[str, float]:

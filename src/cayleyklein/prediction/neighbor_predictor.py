@@ -32,9 +32,9 @@ from cayleyklein.neighbors.dask_shards import Blocks, Shards
 from cayleyklein.neighbors.search import RowIndex, SearchIndex
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes, LabelVotes, Weights, fit_votes
-from cayleyklein.prediction import refits, strangers
+from cayleyklein.prediction import strangers
 from cayleyklein.prediction.explain import Explanation, explain_votes
-from cayleyklein.prediction.predicting import Predicting
+from cayleyklein.prediction.predicting import Predicting, refit_answers
 
 ROWS_THAT_WEIGH = 10_000  # of those on a cluster, to say what columns count
 FEWEST_A_FOLD = 10  # distinct rows; of fewer, each is left out of its own vote only
@@ -218,7 +218,7 @@ class NeighborPredictor(Predicting, NeighborMethods):
 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of classes of few rows, and of strange ones
-                found = refits.refit_answers(answers, self._given, width)
+                found = refit_answers(answers, self._given, width)
             usual = self._left_out_answers().reshape(len(found), -1)
             self._fold_answers = np.where(np.isnan(found), usual, found)
         return self._fold_answers

@@ -24,6 +24,7 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_count
 from cayleyklein.columns import entrance
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import folds
 from cayleyklein.learning.choice import MetricRequest
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.learner import LearnsFromRows, RowLearner
@@ -38,6 +39,7 @@ from cayleyklein.metrics import (
 )
 from cayleyklein.neighbors import dask_shards, search
 from cayleyklein.parts.base import numbers_of
+from cayleyklein.parts.places import count_rows, means_of_pairs, places_and_pairs
 from cayleyklein.prediction import rehearsal, scales, strangers
 from cayleyklein.prediction.explanation_tables import Explanations, explained_cells
 from cayleyklein.prediction.suspicious import Suspicion, SuspiciousRows
@@ -333,3 +335,36 @@ def with_class_weights(given: GivenRows, class_weight: dict[Any, float] | str | 
                 f"class_weight must hold finite numbers ≥ 0, not all 0; got {class_weight!r}."
             )
     return replace(given, weights=given.weights * factors[given.target])
+
+
+def refit_answers(
+    answers: Callable[[GivenRows, GivenRows], Floats], given: GivenRows, n_targets: int
+) -> Floats:
+    """Return answers (n, t) for rows by three refits, each without a third of the places.
+
+    `answers` takes the rows to fit and those to answer for. Rows of weight 0 are in no fit. NaN
+    where there are none.
+    """
+    if not isinstance(given.X, np.ndarray) or not len(given.X):
+        raise InvalidInputError("Left-out answers are for rows in memory; these are on a cluster.")
+    counts, counted = count_rows(given)
+    kept = np.flatnonzero(counts.weights > 0)
+    rows = replace(counts, numbers=np.arange(len(counts.target)), table=None).take(kept)
+    place, pair = places_and_pairs(rows)
+    numbers = [np.empty(0, dtype=np.intp)]
+    weights = [np.empty(0)]
+    found = [np.empty((0, n_targets))]
+    for train, out in folds.split_given(rows, place, pair, counted, 0, folds.N_FOLDS):
+        if teaches(train) and len(out.target):
+            numbers.append(cast(Ints, out.numbers))
+            weights.append(out.weights)
+            found.append(answers(train, out))
+    joined = (np.concatenate(numbers), np.concatenate(weights), np.concatenate(found))
+    return means_of_pairs(given, pair, *joined)
+
+
+def teaches(train: GivenRows) -> bool:
+    """Say whether rows are enough to learn from: two distinct ones, and of classes two classes."""
+    if train.classes is not None and len(np.unique(train.target)) < 2:
+        return False
+    return len(train.target) > 0 and len(distinct_rows(cast(Floats, train.X))[0]) > 1

@@ -1,5 +1,6 @@
 """A fitted kernel estimator as plain arrays, texts and numbers, and back again, for model files."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -27,7 +28,7 @@ from cayleyklein.parts.registry import PARTS, PartOptions
 from cayleyklein.parts.tree_arrays import Trees, check_trees
 from cayleyklein.parts.votes import FittedVotes
 from cayleyklein.prediction.answers import AnyAnswer, Classes, Numbers
-from cayleyklein.prediction.kernel_predictor import KernelPredictor, with_modelled_targets
+from cayleyklein.prediction.kernel_predictor import KernelPredictor
 from cayleyklein.prediction.scales import TARGET_SCALES, NumberScale
 from cayleyklein.prediction.sums import Sum, SumFit
 
@@ -75,7 +76,7 @@ def restore_kernel(
         answer = restored_numbers(state["task"])
         for name in ERRORS:
             setattr(model, name, state["errors"][name])
-    modelled = with_modelled_targets(given, answer)
+    modelled = replace(given, target=answer.modelled(given.target))
     seen = modelled if ranks is None else modelled.mapped(ranks.transform)
     k = state["n_neighbors"]
     rows = FitRows(seen, answer)
