@@ -107,8 +107,11 @@ class LiftedRows:
             if pairs.squared:
                 by_K *= 2 * np.sqrt(pairs.value)
             by_curvature = float(np.vdot(by_value, by_K))
-        force = by_value * pairs.slope  # ∂ε/∂c² (b, w)
-        rises = _push_apart(self.lift, pairs.rows, pairs.columns, force, self._pull)
+        self.push_apart(pairs.rows, pairs.columns, by_value * pairs.slope, by_curvature)
+
+    def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
+        """Add pairs of rows (b,) and columns (b, w): ∂ε/∂c² (b, w), and ∂ε/∂K at fixed c²."""
+        rises = _push_apart(self.lift, rows, columns, force, self._pull)
         self._by_curvature += by_curvature + rises
 
     def row_gradient(self) -> tuple[Floats, float]:
