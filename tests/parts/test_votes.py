@@ -7,7 +7,14 @@ from cayleyklein import CurvedMetric
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.neighbors.search import SearchIndex
 from cayleyklein.parts.base import FitRows
-from cayleyklein.parts.places import LeftOut, LocalScales, Places, floored_scales
+from cayleyklein.parts.places import (
+    LeftOut,
+    LocalScales,
+    Places,
+    floored_scales,
+    means_of_pairs,
+    places_and_pairs,
+)
 from cayleyklein.parts.votes import VotesPart, fit_votes
 from cayleyklein.prediction.answers import Classes, Numbers
 
@@ -161,6 +168,23 @@ def test_scales_of_many_places_are_those_to_an_even_sample_of_them(monkeypatch):
     D = np.sort(PLANE.pairwise(X), axis=1)
     assert (scales >= 0.999 * D[:, 5]).all()  # in a sample the fifth is farther
     assert (scales <= D[:, 60]).all()
+
+
+def test_answers_are_averaged_over_the_rows_of_a_place_and_a_class():
+    """By their weights; a row without an answer has that of its copies, or none."""
+    X = np.array([[0.0], [0.0], [0.0], [1.0], [2.0], [1.0]])
+    y = np.array([0, 0, 1, 1, 0, 1])
+    given = GivenRows(X, y, np.array([1.0, 3.0, 1.0, 1.0, 1.0, 0.0]), 1, np.arange(2))
+    _, pair = places_and_pairs(given)
+    answered = np.array([1, 3, 0, 2])
+    answers = np.array([[4.0, 1.0], [7.0, 2.0], [8.0, 9.0], [5.0, 3.0]])
+    found = means_of_pairs(given, pair, answered, np.array([3.0, 2.0, 1.0, 1.0]), answers)
+    np.testing.assert_allclose(found[0], [5.0, 3.0])
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2:4], [[5.0, 3.0], [7.0, 2.0]])
+    assert np.isnan(found[4:]).all()  # never answered for, and of no weight
+    without = means_of_pairs(given, pair, answered[:1], np.array([3.0]), answers[:1])
+    np.testing.assert_array_equal(without[0], [4.0, 1.0])
 
 
 def test_scales_have_a_floor():

@@ -137,7 +137,12 @@ def without_itself(distances: Floats, rows: Ints) -> tuple[Floats, Ints]:
 
 def drawn_to_shares(shares: Floats, trust: Floats, prior: Floats) -> Floats:
     """Return class probabilities (m, C) that fall back to the class shares as trust falls."""
-    return np.asarray(trust[:, None] * shares + (1 - trust)[:, None] * prior)
+    strange = np.flatnonzero(trust < 1)
+    if len(strange):
+        shares = shares.copy()
+        kept = trust[strange, None]
+        shares[strange] = kept * shares[strange] + (1 - kept) * prior
+    return shares
 
 
 def drawn_lazily(familiar: FamiliarRows, X: Blocks, shares: Any, prior: Floats) -> Any:
