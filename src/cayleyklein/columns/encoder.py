@@ -4,7 +4,6 @@ A format is found for each column, then a use for it, and then encodings that ha
 place are tried on rows that are left out: see `formats`, `uses` and `choices`.
 """
 
-import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from cayleyklein._estimators import TakesTables, as_weights, check_lengths, naming, restore_on_error
 from cayleyklein._typing import Bools, Floats, Texts
-from cayleyklein._validation import as_choice, as_count
+from cayleyklein._validation import as_choice, as_count, warn_caller
 from cayleyklein.columns import means
 from cayleyklein.columns.choices import choose_encodings
 from cayleyklein.columns.column import Column
@@ -240,7 +239,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
             name, cells = next(iter(found.items()))
             raise InvalidInputError(cells[0].refusal(name))
         if found:
-            warnings.warn(told(found), UnreadableCellsWarning, stacklevel=3)
+            warn_caller(told(found), UnreadableCellsWarning)
         return self.gaps_.fill(np.hstack(parts))
 
     def get_feature_names_out(self, input_features: Any = None) -> Texts:
@@ -287,7 +286,7 @@ class TableEncoder(TakesTables, TransformerMixin, BaseEstimator):
             if known != has_names(X):
                 has, fitted = ("does not have valid", "with") if known else ("has", "without")
                 text = f"X {has} feature names, but {said} was fitted {fitted} feature names"
-                warnings.warn(text, stacklevel=3)
+                warn_caller(text)
             table = table.set_axis([column.name for column in self.columns_], axis=1)
         missing = [repr(column.name) for column in self.used_columns if column.name not in table]
         if missing:

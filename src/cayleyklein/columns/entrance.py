@@ -4,7 +4,6 @@ Numbers without gaps pass as they are. An array or a table of numbers with gaps 
 a table with text, categories or dates is encoded by `TableEncoder`.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from cayleyklein._estimators import TakesTables, check_data, check_lengths, naming
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import list_indices
+from cayleyklein._validation import list_indices, warn_caller
 from cayleyklein.columns import gaps, means, uses
 from cayleyklein.columns.encoder import TableEncoder
 from cayleyklein.columns.unreadable import OddCell, told
@@ -107,7 +106,7 @@ def encoded_rows(
     found = encoder.fit_rows(X, target, weights, typed=typed, few_levels=estimator.few_levels)
     for column in encoder.columns_ if typed else ():
         if column.kind == "unused" and "every cell" not in column.text:
-            warnings.warn(f"Column {column}.", stacklevel=5)
+            warn_caller(f"Column {column}.")
     estimator.encoder_ = encoder
     return found
 
@@ -152,7 +151,7 @@ def numbers_with_gaps(estimator: Any, X: Any, **options: Any) -> Floats:
         name = str(X.columns[j]) if has_names else f"x{j}"
         places = np.flatnonzero(infinite[:, j]).tolist()
         found[name] = [OddCell(i + 1, str(rows[i, j]), "a finite number", "") for i in places]
-    warnings.warn(told(found), UnreadableCellsWarning, stacklevel=4)
+    warn_caller(told(found), UnreadableCellsWarning)
     return np.where(infinite, np.nan, rows)
 
 

@@ -1,7 +1,6 @@
 """How the cells of each column are written: as numbers or dates if nine tenths are, or as words."""
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import require
+from cayleyklein._validation import require, warn_caller
 from cayleyklein.columns import parsing
 from cayleyklein.columns.parsing import CellFormat, as_series, as_words, parse_number, parsed_dates
 from cayleyklein.exceptions import InvalidInputError
@@ -39,7 +38,7 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
             guesses.append(f"{are} among the missing ({', '.join(shown)})")
         formats[name] = replace(cells, guess="; ".join(filter(None, guesses)))
         if formats[name].guess:
-            warnings.warn(f"Column {name!r}: {formats[name].guess}.", stacklevel=4)
+            warn_caller(f"Column {name!r}: {formats[name].guess}.")
     return formats
 
 

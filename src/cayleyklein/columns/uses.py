@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ from sklearn.utils import check_array
 
 from cayleyklein._estimators import naming
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require
+from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require, warn_caller
 from cayleyklein.columns import means, parsing
 from cayleyklein.columns.column import MISSING_LEVEL, Column
 from cayleyklein.columns.guessing import find_formats
@@ -119,7 +118,7 @@ def noting_codes(column: Column, values: Any, targets: Any, weights: Floats) -> 
     said = "its whole numbers look like codes, and are read as a quantity"
     remedy = f"--as {column.name}=category (kinds={{{column.name!r}: 'category'}} in Python)"
     note = f"{said}; if they name categories: {remedy}"
-    warnings.warn(f"Column {column.name!r}: {note}.", stacklevel=6)
+    warn_caller(f"Column {column.name!r}: {note}.")
     guess = "; ".join(filter(None, [column.cells.guess, note]))
     return replace(column, cells=replace(column.cells, guess=guess), text=f"{column.text}; {note}")
 
