@@ -13,7 +13,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import distances
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.metrics import _scalar
-from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, fill_distances
+from cayleyklein.metrics._pairwise import WeightedKernels, fill_distances
 
 if TYPE_CHECKING:
     from cayleyklein.metrics.curved import CurvedMetric
@@ -113,10 +113,7 @@ class MetricBase(NotebookCard):
 
     def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> WeightedKernels:
         """Return the kernels whose weighted sum are the distances of blocks of rows."""
-        return [
-            (BlockKernel(*m._sides(X, Y, outside), m._between, outside), weight)
-            for m, weight in self._active()
-        ]
+        raise NotImplementedError
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where all distances are real."""

@@ -73,6 +73,13 @@ class MixedMetric(frozen.Frozen, _base.MetricBase):
     def _terms(self) -> list[tuple[SingleMetric, float]]:
         return list(zip(self.metrics, self.weights.tolist(), strict=True))
 
+    def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> _pairwise.WeightedKernels:
+        found = []
+        for metric, weight in self._active():
+            ((kernel, _),) = metric._kernels(X, Y, outside)
+            found.append((kernel, weight))
+        return found
+
     def _combine(self, weights: list[float], shares: list[Floats]) -> Floats:
         sizes = [math.sqrt(max(part.sum(), 0.0)) for part in shares]
         lengths = [w * size for w, size in zip(weights, sizes, strict=True)]

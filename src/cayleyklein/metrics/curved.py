@@ -176,11 +176,11 @@ class CurvedMetric(space.CurvedSpace, MetricBase):
     def _place(self, X: Floats, name: str) -> tuple[Floats, Floats]:
         return space.place_points(self, X, name)
 
-    def _sides(
+    def _kernels(
         self, X: Floats, Y: Floats | None, outside: distances.Outside
-    ) -> tuple[list[_pairwise.LiftedSide], float]:
-        """Return rows lifted for a block of distances, and the curvature that they see."""
-        return _pairwise.lift_sides(X, Y, self, outside)
+    ) -> _pairwise.WeightedKernels:
+        sides, K = _pairwise.lift_sides(X, Y, self, outside)
+        return [(_pairwise.BlockKernel(sides, K, self._between, outside), 1.0)]
 
     def _mean_diagonal(self, rows: Floats) -> Floats:
         """Return the diagonal (d,) of the mean metric tensor over rows."""

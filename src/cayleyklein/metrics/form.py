@@ -21,7 +21,7 @@ from cayleyklein.geometry import (
 )
 from cayleyklein.metrics import _scalar
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import LiftedSide, lift_sides
+from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, lift_sides
 from cayleyklein.metrics.curved import LEAST_FORM, CurvedMetric
 
 
@@ -229,9 +229,7 @@ class FormMetric(frozen.Frozen, MetricBase):
     def _terms(self) -> list[tuple["FormMetric", float]]:  # type: ignore[override]
         return [(self, 1.0)]
 
-    def _sides(
-        self, X: Floats, Y: Floats | None, outside: distances.Outside
-    ) -> tuple[list[LiftedSide], float]:
+    def _kernels(self, X: Floats, Y: Floats | None, outside: distances.Outside) -> WeightedKernels:
         if outside == "raise":
             self._inside(X, "X")
             if Y is not None:
@@ -239,7 +237,8 @@ class FormMetric(frozen.Frozen, MetricBase):
         images = None if Y is None else self._images(Y)
         sides, K = lift_sides(self._images(X), images, self.unit_ball, outside)
         rows = (X,) if Y is None else (X, Y)  # from which close pairs are measured again
-        return [side._replace(x=x) for side, x in zip(sides, rows, strict=True)], K
+        sides = [side._replace(x=x) for side, x in zip(sides, rows, strict=True)]
+        return [(BlockKernel(sides, K, self._between, outside), 1.0)]
 
     @property
     def column_lengths(self) -> Floats:

@@ -14,7 +14,7 @@ from cayleyklein.geometry import distances, frozen, sphere
 from cayleyklein.geometry.space import refuse_at
 from cayleyklein.metrics import _scalar
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import LiftedSide, lift_sides
+from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, lift_sides
 from cayleyklein.metrics.curved import CurvedMetric
 
 
@@ -124,13 +124,11 @@ class SphereMetric(frozen.Frozen, MetricBase):
     def _compiled(self) -> _scalar.RowDistance:
         return _scalar.compiled_on_sphere(self.curvature)
 
-    def _sides(
-        self, X: Floats, Y: Floats | None, outside: distances.Outside
-    ) -> tuple[list[LiftedSide], float]:
+    def _kernels(self, X: Floats, Y: Floats | None, outside: distances.Outside) -> WeightedKernels:
         given = (X,) if Y is None else (X, Y)
         units = [sphere.unit_vectors(x, name) for x, name in zip(given, "XY", strict=False)]
         sides, _ = lift_sides(units[0], None if Y is None else units[1], self.chord_metric, outside)
-        return sides, self.curvature
+        return [(BlockKernel(sides, self.curvature, self._between, outside), 1.0)]
 
     @property
     def column_lengths(self) -> Floats:
