@@ -16,7 +16,7 @@ from cayleyklein import (
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import StrangeRowsWarning
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.prediction.strangers import FamiliarRows
+from cayleyklein.prediction.strangers import FamiliarRows, drawn_to_shares
 
 X, Y = load_wine(return_X_y=True)
 CLASSIFIERS = [
@@ -38,6 +38,8 @@ def test_probabilities_of_strange_rows_are_the_class_shares(model):
     with pytest.warns(StrangeRowsWarning, match="89 of 89 rows are unlike") as said:
         far = model.predict_proba(10 * X[1::2])
     assert len(said) == 1
+    assert said[0].filename == __file__
+    assert str(said[0].message).endswith("; their probabilities are drawn to the class shares.")
     assert np.abs(far - shares).max() < 0.1
     with pytest.warns(StrangeRowsWarning):
         np.testing.assert_array_equal(model.predict(10 * X[1::2]), far.argmax(axis=1))
@@ -58,8 +60,18 @@ def test_regressors_warn(model):
     model = model.fit(X[:, 1:], X[:, 0])
     rows = X[:4, 1:] * np.array([1, 1, 20, 1])[:, None]
     for ask in (model.predict, model.predict_interval):
-        with pytest.warns(StrangeRowsWarning, match="1 of 4 rows is unlike any fitted row, at 2"):
+        with pytest.warns(
+            StrangeRowsWarning, match=r"1 of 4 rows is unlike any fitted row, at 2\.$"
+        ):
             ask(rows)
+
+
+def test_probabilities_fall_to_the_class_shares_as_trust_falls():
+    votes = np.array([[0.9, 0.1], [0.9, 0.1], [0.8, 0.2], [0.8, 0.2]])
+    given = votes.copy()
+    found = drawn_to_shares(given, np.array([1.0, 0.6, 0.9, 0.0]), np.array([0.3, 0.7]))
+    np.testing.assert_allclose(found, [[0.9, 0.1], [0.66, 0.34], [0.75, 0.25], [0.3, 0.7]])
+    np.testing.assert_array_equal(given, votes)
 
 
 def test_five_percent_are_above_the_mark():
