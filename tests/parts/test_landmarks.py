@@ -215,6 +215,25 @@ def test_leaves_choose_a_narrower_kernel_and_less_penalty_where_there_is_no_nois
     assert machine.tuning.ridge == 10.0
 
 
+@pytest.mark.parametrize("start", [Tuning(0.1, 10.0), Tuning(1.0, 1e-3), Tuning(9.0, 1e-3)])
+def test_leaves_choose_the_best_of_all_wherever_they_begin(start):
+    X, y, weights = table(120)
+    part = KernelPart("plane", lambda rows: DISTANCE, (0.1, 0.3, 1.0, 3.0), (1e-3, 1e-2, 0.1, 10.0))
+    given = GivenRows(X, y, weights, 2, numbers=np.arange(120))
+    leaves = [pool_rows(given.take(np.arange(at, 120, 2)), y[at::2], False) for at in (0, 1)]
+    losses = {}
+    for gamma in (*part.gammas, 9.0):
+        for ridge in part.ridges:
+            losses[Tuning(gamma, ridge)] = 0.0
+            for leaf in leaves:
+                K = np.exp(-gamma / 0.4 * PLANE.pairwise(leaf.X))
+                inverse = np.linalg.inv(K + ridge * np.diag(1 / leaf.weights))
+                missed = inverse @ leaf.targets / np.diag(inverse)[:, None]
+                losses[Tuning(gamma, ridge)] += float(leaf.weights @ (missed**2).sum(axis=1))
+    found = landmarks.tuned_in_leaves(part, leaves, DISTANCE, 0.4, start)
+    assert found == min(losses, key=losses.get)
+
+
 def test_the_number_of_landmarks_is_the_one_asked_for():
     X, y, weights = table(300)
     for asked in (40, 77):

@@ -15,7 +15,7 @@ Scores of many rows are sums of kernels at landmarks, see `landmarks`.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self, TypeVarTuple, cast
+from typing import Any, NamedTuple, Self, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 from scipy import linalg
@@ -38,6 +38,8 @@ RIDGES = tuple((10.0 ** np.arange(-3, 1.6, 0.5)).tolist())  # λ that are tried
 # -0.0007 ± 0.0005.
 GAMMA_PLACES = 150
 GRAM_ENTRIES = 2**22  # entries of a block of a Gram matrix
+
+Found = TypeVar("Found", bound=tuple[Any, ...])
 
 JITTER = 1e-8  # added to the kernel of landmarks, which may be as good as equal
 
@@ -363,7 +365,7 @@ def fit_machine(
     if tuning is None:
         near = (ridge,) if len(some) == n else ridges
         solve = partial(solve_left_out, gram, centred)
-        ridge, (_, coefficients, likelihood) = best_ridge(solve, near, ridge)
+        ridge, (_, coefficients, likelihood) = best_of_near(solve, near, ridge)
     else:
         coefficients = solved(gram, centred, ridge)
     return KernelMachine(
@@ -381,19 +383,19 @@ def fit_machine(
     )
 
 
-def best_ridge(
-    solve: Callable[[float], tuple[float, *Solution]], ridges: tuple[float, ...], start: float
-) -> tuple[float, tuple[float, *Solution]]:
-    """Return λ, found from a start by steps to less loss, and what solving for it returns.
+def best_of_near(
+    solve: Callable[[float], Found], values: tuple[float, ...], start: float
+) -> tuple[float, Found]:
+    """Return one of the values, found from a start by steps to less loss, and what it yields.
 
-    `solve` returns the loss of a λ first.
+    `solve` returns the loss of a value first.
     """
-    best = ridges.index(start)
-    tried: dict[int, tuple[float, *Solution]] = {}
-    while todo := {best - 1, best, best + 1} & set(range(len(ridges))) - set(tried):
-        tried |= {at: solve(ridges[at]) for at in todo}
+    best = values.index(start)
+    tried: dict[int, Found] = {}
+    while todo := {best - 1, best, best + 1} & set(range(len(values))) - set(tried):
+        tried |= {at: solve(values[at]) for at in todo}
         best = min(tried, key=lambda at: tried[at][0])
-    return ridges[best], tried[best]
+    return values[best], tried[best]
 
 
 def solve_left_out(gram: Floats, rows: TargetPlaces, ridge: float) -> tuple[float, Floats, float]:

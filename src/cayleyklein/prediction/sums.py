@@ -35,7 +35,7 @@ from cayleyklein.parts.base import (
     mapped_rows,
     numbers_of,
 )
-from cayleyklein.parts.distances import EXACT_PLACES, MOST_PARTS, NormalScores
+from cayleyklein.parts.distances import EXACT_PLACES, NormalScores, sample_size
 from cayleyklein.parts.kernel import KernelPart
 from cayleyklein.parts.landmarks import fit_part
 from cayleyklein.parts.many import ManyRows
@@ -347,7 +347,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
     rest, held_out = folds.hold_out_once(pairs, counted, rng)
     obtained = learn_metric(parts, request.metric, rest, request.trials)
     pool = rest.draw(50_000, 1, rng)  # in which held-out rows have neighbours
-    sample = pool.draw(MOST_PARTS * EXACT_PLACES, 1, rng)
+    sample = pool.draw(sample_size(len(pairs.target)), 1, rng)
     places = pool_rows(sample, answer.targets(sample.target), False)
     rows = ManyRows.of(pairs, held_out, pool, places, answer.targets, counted)
     X = cast(Floats, held_out.X)
