@@ -119,10 +119,6 @@ class Fit(NamedTuple):
     converged: bool
     stopped: bool = False
 
-    @property
-    def n_iter(self) -> int:
-        return sum(len(losses) - 1 for losses in self.losses)
-
 
 Fits = tuple[Fit, ...]
 

@@ -225,8 +225,10 @@ class MetricLearner(
         if isinstance(metric, MixedMetric):
             self.alpha_ = float(metric.weights[0])
         self.components_ = np.vstack([part.factor[:, : part.dimension] for part in parts])
-        self.n_iter_ = max(1, sum(fit.n_iter for fit in fits))
         self.loss_history_ = [losses for fit in fits for losses in fit.losses]
+        # each pass begins with the loss before its first iteration
+        n_iter = sum(map(len, self.loss_history_)) - len(self.loss_history_)
+        self.n_iter_ = max(1, n_iter)
         self._warn_if_unfinished(fits)
 
     def _warn_if_unfinished(self, fits: descent.Fits) -> None:

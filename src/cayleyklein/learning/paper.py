@@ -64,10 +64,6 @@ class PaperFit(NamedTuple):
     learning_rate: float  # γ of the first step
     diverged: bool
 
-    @property
-    def n_iter(self) -> int:
-        return len(self.losses[0]) - 1
-
 
 class Columns:
     """The coordinates in which the descent takes place: columns as given, or standardised.

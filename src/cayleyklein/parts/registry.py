@@ -80,17 +80,17 @@ PARTS: dict[str, Callable[[PartOptions], Part]] = {
 }
 
 
-def usual_parts(n_places: int) -> tuple[str, ...]:
-    """Return the parts of a sum for so many distinct rows, if nothing is asked."""
-    usual = ("metric", "columns", "neighbors", "plain")
-    return usual + ("rules",) * (n_places >= RULES_FROM)
-
-
-def asked_parts(asked: Any, options: PartOptions, seed: int, *, numeric: bool) -> list[Part]:
+def asked_parts(
+    asked: Any, n_places: int, options: PartOptions, seed: int, *, numeric: bool
+) -> list[Part]:
     """Return the parts that are asked for: those of `PARTS` in their order, then estimators.
 
-    Estimators without a seed get this one.
+    "auto" is those for so many distinct rows. Estimators without a seed get this one.
     """
+    if isinstance(asked, str) and asked == "auto":
+        asked = ["metric", "columns", "neighbors", "plain"]
+        if n_places >= RULES_FROM:
+            asked.append("rules")
     names: list[str] = []
     estimators: list[Part] = []
     for part in asked if isinstance(asked, tuple | list) else [asked]:

@@ -31,12 +31,11 @@ from cayleyklein.parts import distances, kernel
 from cayleyklein.parts.base import AnyQueries, Part, TableRows, numbers_of
 from cayleyklein.parts.estimator import EstimatorPart
 from cayleyklein.parts.places import Places
-from cayleyklein.parts.registry import PARTS, PartOptions, asked_parts, usual_parts
+from cayleyklein.parts.registry import PARTS, PartOptions, asked_parts
 from cayleyklein.parts.votes import NEIGHBORS, FittedVotes
 from cayleyklein.prediction import strangers, sums
 from cayleyklein.prediction.answers import AnyAnswer
 from cayleyklein.prediction.explain import shares_of_columns
-from cayleyklein.prediction.held_out import HeldOut
 from cayleyklein.prediction.predicting import Predicting, refit_answers
 
 
@@ -90,9 +89,6 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def _judge(self, held_out: HeldOut | None) -> None:
-        """Keep what held-out rows say of errors."""
-
     @abstractmethod
     def _answer_for(self, given: GivenRows, n_places: int, seed: int) -> AnyAnswer:
         """Return what the targets of given rows mean: classes or numbers."""
@@ -126,7 +122,6 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
             )
         found = self._fit_sum(given, rows, parts, seed)
         self._keep(given, found)
-        self._judge(found.held_out)
         return self
 
     def _fit_sum(
@@ -184,9 +179,8 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
 
     def _asked_parts(self, n_places: int, seed: int) -> list[Part]:
         """Return the parts that are asked for, by default those for so many distinct rows."""
-        auto = isinstance(self.parts, str) and self.parts == "auto"
-        asked = usual_parts(n_places) if auto else self.parts
-        return asked_parts(asked, self._part_options(), seed, numeric=self._numeric)
+        options = self._part_options()
+        return asked_parts(self.parts, n_places, options, seed, numeric=self._numeric)
 
     def _with_table(self, given: GivenRows, X: Any) -> GivenRows:
         """Return rows beside the table that they come from, for parts that ask for its cells."""

@@ -24,7 +24,6 @@ from cayleyklein.parts.base import AnyQueries, numbers_of
 from cayleyklein.prediction import conformal, scales, strangers
 from cayleyklein.prediction.answers import Numbers
 from cayleyklein.prediction.explain import KernelExplanation, Told, explain_sum
-from cayleyklein.prediction.held_out import HeldOut
 from cayleyklein.prediction.kernel_predictor import KernelPredictor
 from cayleyklein.prediction.neighbor_predictor import NeighborPredictor
 from cayleyklein.prediction.predicting import Predicting
@@ -457,12 +456,10 @@ class CurvedKernelRegressor(NumberPredictor, KernelPredictor):
         super()._keep(given, found)
         kinds = [scale.kind for scale in self._numbers.scales]
         self.target_scale_ = kinds[0] if given.target.ndim == 1 else kinds
-
-    def _judge(self, held_out: HeldOut | None) -> None:
-        """Keep the errors of held-out rows, in units of their standard deviations."""
-        n_targets = len(self._numbers.mean)
-        self._errors = np.ones((1, n_targets))
+        # errors of held-out rows, in units of their standard deviations
+        self._errors = np.ones((1, len(kinds)))
         self._error_shares = np.ones(1)
+        held_out = found.held_out
         self._judged = held_out is not None
         if held_out is not None:
             total = sum(w * held_out.scores[name] for name, w in self.part_weights_.items())

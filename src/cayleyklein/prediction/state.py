@@ -74,8 +74,6 @@ def restore_kernel(
         answer = Classes(**state["task"])
     else:
         answer = restored_numbers(state["task"])
-        for name in ERRORS:
-            setattr(model, name, state["errors"][name])
     modelled = replace(given, target=answer.modelled(given.target))
     seen = modelled if ranks is None else modelled.mapped(ranks.transform)
     k = state["n_neighbors"]
@@ -99,6 +97,9 @@ def restore_kernel(
     left_out = state.get("left_out")
     model._keep(given, SumFit(found, Obtained(metric), selection, None, left_out))
     model.part_shares_ = dict(state["shares"])
+    if given.classes is None:
+        for name in ERRORS:
+            setattr(model, name, state["errors"][name])
 
 
 def check_parts(parts: dict[str, FittedPart]) -> None:
