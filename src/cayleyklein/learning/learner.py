@@ -337,22 +337,24 @@ class RowLearner(LearnsFromRows, MetricLearner):
             return mixing.metric(float(self.alpha)), mixing.fits
         recipes = self._recipes()
         start = self._start(rows, recipes[0])
+        begun: descent.Fits = ()
         if start is None:
             (rows,) = descent.focus(recipes[0].init, rows)
-        fits = self._descend(rows, recipes, start, rng)
+        else:
+            begun = (descent.Fit(recipes[0], start, [], converged=False),)
+        self._warn_if_long(rows)
+        fits = descent.descend_parts(rows, recipes, rng, self._report(), begun)
         if self.geometry == "product":
             return descent.product_of(rows, fits), fits
         return rows.to_metric(fits[0].found), fits
 
-    def _descend(
-        self, rows: TrainingRows, recipes: Any, start: Parameters | None, rng: np.random.Generator
-    ) -> descent.Fits:
-        begun = () if start is None else (descent.Fit(recipes[0], start, [], converged=False),)
-        return descent.descend_parts(rows, recipes, rng, self._report(), begun)
+    def _warn_if_long(self, rows: TrainingRows) -> None:
+        """Warn before a fit of minutes, where a learner knows how long it takes."""
 
     def _learn_mixed(self, rows: TrainingRows, rng: np.random.Generator) -> descent.Mixing:
         """Learn an elliptic and a hyperbolic metric, each by itself."""
         recipes = self._recipes()
+        self._warn_if_long(rows)
         (rows,) = descent.focus(recipes[0].init, rows)
         fits = descent.descend_parts(rows, recipes, rng, self._report(), keep_all=True)
         metrics = tuple(rows.to_metric(fit.found) for fit in fits)

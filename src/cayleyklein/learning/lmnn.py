@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from cayleyklein._validation import warn_caller
 from cayleyklein.learning import descent, learner
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
-from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric
 
@@ -181,16 +180,6 @@ default="product"
         rows = self._labelled_rows(drawn, turn=True)
         warn_of_small_classes(rows, given.classes, self.n_targets)
         return rows
-
-    def _descend(
-        self, rows: TrainingRows, recipes: Any, start: Parameters | None, rng: np.random.Generator
-    ) -> descent.Fits:
-        self._warn_if_long(rows)
-        return super()._descend(rows, recipes, start, rng)
-
-    def _learn_mixed(self, rows: TrainingRows, rng: np.random.Generator) -> descent.Mixing:
-        self._warn_if_long(rows)
-        return super()._learn_mixed(rows, rng)
 
     def _warn_if_long(self, rows: TrainingRows) -> None:
         n, d = rows.X.shape
