@@ -135,9 +135,9 @@ def test_neighbours_are_chosen_by_leaving_each_row_out():
 def test_where_weights_start(labels):
     classes, numbers = labels[0], Numbers.standardising(np.array([[-1.0], [1.0]]), np.ones(2))
     for answer, leading in ((classes, 1.5), (numbers, 0.5)):
-        assert answer.start_weight(True, 2, 4) == leading
-        assert answer.start_weight(False, 2, 4) == 0.0
-        assert answer.start_weight(False, 0, 4) == 0.25
+        found = answer.start_weights([True, False, True, False])
+        np.testing.assert_array_equal(found, [leading, 0.0, leading, 0.0])
+        np.testing.assert_array_equal(answer.start_weights([False] * 4), np.full(4, 0.25))
 
 
 def test_what_is_said_of_a_sum(labels):
@@ -160,12 +160,12 @@ def test_held_out_rows_count_by_their_shares_of_all_rows(labels):
     shares = np.random.default_rng(1).dirichlet(np.full(60, 5.0))
     known = dict(zip(("columns", "plain"), scores, strict=True))
     held_out = HeldOut(answer, known, {"plain": 7}, truth, shares, 80.0, np.ones(60))
-    start = [answer.start_weight(part.leads, 1, 2) for part in parts]
+    start = answer.start_weights([part.leads for part in parts])
     expected = answer.weigh(scores, truth, 80 * shares, np.array(start))
     weights, total = held_out.weigh(parts)
     np.testing.assert_allclose(weights, expected)
     np.testing.assert_allclose(total, np.tensordot(expected, scores, 1))
-    one = answer.weigh(scores[:1], truth, 80 * shares, np.array([answer.start_weight(True, 1, 1)]))
+    one = answer.weigh(scores[:1], truth, 80 * shares, answer.start_weights([True]))
     np.testing.assert_allclose(held_out.best_multiple("columns"), one[0] * scores[0])
     told = held_out.selection(parts)
     assert [trial.name for trial in told.trials] == ["columns", "plain", "columns + plain"]

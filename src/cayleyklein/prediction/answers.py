@@ -8,6 +8,7 @@ The best weights (p,) are those with the least loss on held-out rows. They are n
 drawn to a start, which they have where nothing was held out.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -75,11 +76,11 @@ class Classes:
         """Return the scores (C,) of a row of which nothing is known."""
         return np.log(np.where(self.known, self.prior, 1.0))
 
-    def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
-        """Return the weight of a part before held-out rows are asked."""
-        if n_leading:
-            return 1.5 if leads else 0.0  # of a machine with scores of about ±1
-        return 1 / n_parts
+    def start_weights(self, leads: Sequence[bool]) -> Floats:
+        """Return the weights (p,) of parts, of which some lead, before held-out rows are asked."""
+        if any(leads):
+            return np.where(leads, 1.5, 0.0)  # of machines with scores of about ±1
+        return np.full(len(leads), 1 / len(leads))
 
     def truth(self, target: AnyArray) -> AnyArray:
         """Return what sums are judged by."""
@@ -152,11 +153,11 @@ class Numbers:
         """Return the scores (t,) of a row of which nothing is known."""
         return np.zeros(len(self.mean))
 
-    def start_weight(self, leads: bool, n_leading: int, n_parts: int) -> float:
-        """Return the weight of a part before held-out rows are asked."""
-        if n_leading:
-            return 1 / n_leading if leads else 0.0
-        return 1 / n_parts
+    def start_weights(self, leads: Sequence[bool]) -> Floats:
+        """Return the weights (p,) of parts, of which some lead, before held-out rows are asked."""
+        if any(leads):
+            return np.where(leads, 1 / sum(leads), 0.0)
+        return np.full(len(leads), 1 / len(leads))
 
     def truth(self, target: AnyArray) -> AnyArray:
         """Return what sums are judged by (m, t)."""

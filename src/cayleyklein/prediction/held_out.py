@@ -54,13 +54,14 @@ class HeldOut:
         """Return the best weights (p,) of some parts, and their sum (m, t)."""
         scores = np.stack([self.scores[part.name] for part in parts])
         counts = self.shares * self.n_rows
-        weights = self.answer.weigh(scores, self.truth, counts, start_weights(self.answer, parts))
+        start = self.answer.start_weights([part.leads for part in parts])
+        weights = self.answer.weigh(scores, self.truth, counts, start)
         return weights, np.asarray(np.tensordot(weights, scores, 1))
 
     def best_multiple(self, name: str) -> Floats:
         """Return the scores (m, t) of a machine alone, times its best weight."""
         scores = self.scores[name]
-        start = np.array([self.answer.start_weight(True, 1, 1)])
+        start = self.answer.start_weights([True])
         counts = self.shares * self.n_rows
         return np.asarray(self.answer.weigh(scores[None], self.truth, counts, start)[0] * scores)
 
@@ -110,12 +111,6 @@ def judged(
         settings[name] = list(losses)[best]
         scores[name] = tried[settings[name]]
     return HeldOut(answer, scores, settings, truth, shares, n_rows, spreads)
-
-
-def start_weights(answer: AnyAnswer, parts: Sequence[Part]) -> Floats:
-    """Return the weights (p,) where no row was held out, to which others are drawn."""
-    n_leading = sum(part.leads for part in parts)
-    return np.array([answer.start_weight(part.leads, n_leading, len(parts)) for part in parts])
 
 
 def weights_that_count(held_out: HeldOut, parts: Sequence[Part]) -> dict[str, float]:

@@ -50,7 +50,6 @@ from cayleyklein.prediction.answers import AnyAnswer, Numbers
 from cayleyklein.prediction.held_out import (
     HeldOut,
     judged,
-    start_weights,
     weights_that_count,
     worth_asking,
 )
@@ -228,7 +227,7 @@ def fit_by_folds(request: SumRequest, given: GivenRows) -> SumFit:
     numbers = [k for k in settings.values() if isinstance(k, int)]
     name = " + ".join(part.name for part in parts)
     selection = Selection(name, reason, max(numbers, default=0))
-    weights = start_weights(answer, parts).tolist()
+    weights = answer.start_weights([part.leads for part in parts]).tolist()
     total = Sum(answer, fitted, dict(zip(fitted, weights, strict=True)), ranks)
     return SumFit(total, obtained, selection, None)
 
