@@ -8,12 +8,14 @@ from sklearn.datasets import make_friedman1
 from sklearn.frozen import FrozenEstimator
 
 from cayleyklein import (
+    CurvedKernelClassifier,
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
     CurvedLMNN,
     CurvedMLKR,
 )
 from cayleyklein.learning import lmnn, samples
+from cayleyklein.prediction import kernel_predictor
 
 
 @pytest.fixture
@@ -73,6 +75,18 @@ def test_work_bounds_the_samples(rows, monkeypatch):
     stages = CurvedKNeighborsClassifier(random_state=0).fit(X, y).selection_.stages
     assert {stage.n_rows for stage in stages} <= {300, 500}
     assert stages[0].n_rows == 300
+
+
+def test_kernel_machines_learn_their_metric_from_some_rows(rows, monkeypatch):
+    X, y = rows
+    monkeypatch.setattr(kernel_predictor, "METRIC_ROWS", 200)
+    model = CurvedKernelClassifier("metric", random_state=0).fit(X[:400], y[:400])
+    assert model.learner_.n_samples_learned_ == 200
+    model = CurvedKernelClassifier("metric", subsample=None, random_state=0).fit(X[:400], y[:400])
+    assert model.learner_.n_samples_learned_ == 400
+    monkeypatch.setattr(samples, "LEARN_FROM", 300)
+    model = CurvedKernelClassifier("metric", learner=CurvedLMNN(), random_state=0)
+    assert model.fit(X[:400], y[:400]).learner_.n_samples_learned_ == 300
 
 
 def test_a_callback_stops_between_samples(rows, small_samples):

@@ -260,7 +260,9 @@ def obtain_metric(
         learner.set_params(n_passes=1)
     size = learner.subsample
     if isinstance(size, str):
-        size = samples.pool_size(learner.geometry, given.n_columns)
+        size = samples.LEARN_FROM
+        if trials is not None:
+            size = samples.pool_size(learner.geometry, given.n_columns)
     rng = learner._generator()
     rows = learner._training_rows(given, size, rng)
     with _estimators.few_threads(*rows.X.shape):

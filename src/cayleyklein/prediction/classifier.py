@@ -363,8 +363,7 @@ default="auto"
         weight.
     subsample : int, float, "auto" or None, default="auto"
         Number of rows to learn the metric from, or their share; the machines use all rows. "auto"
-        takes all up to 2,500 rows, and above a sample that grows while held-out rows gain. None
-        takes all.
+        takes at most 4,000, None takes all.
     random_state : int, RandomState or None, default=None
         Seed of the held-out rows, the landmarks and the learner.
     callback : callable or None, default=None

@@ -21,7 +21,6 @@ from cayleyklein.learning.choice import (
     MetricRequest,
     Obtained,
     Selection,
-    Trials,
     obtain_metric,
 )
 from cayleyklein.learning.rows import GivenRows, distinct_rows
@@ -116,8 +115,6 @@ class SumRequest:
         Whether all parts see scores of the ranks of columns.
     answer : Classes or Numbers
     metric : MetricRequest
-    trials : ClassTrials or NumberTrials
-        Judge how many of many rows teach the metric.
     n_landmarks : int or None
         Of many rows; None for as many as earn it.
     seed : int
@@ -129,7 +126,6 @@ class SumRequest:
     ranked: bool
     answer: AnyAnswer
     metric: MetricRequest
-    trials: Trials
     n_landmarks: int | None
     seed: int
 
@@ -155,13 +151,11 @@ def spread_of(parts: dict[str, FittedPart], X: Floats) -> Floats:
     return np.sqrt(np.mean(known, axis=0)) if known else np.ones(len(X))
 
 
-def learn_metric(
-    parts: Sequence[Part], request: MetricRequest, given: GivenRows, trials: Trials | None = None
-) -> Obtained:
-    """Return the metric for parts that need one; with `trials` held-out rows choose its sample."""
+def learn_metric(parts: Sequence[Part], request: MetricRequest, given: GivenRows) -> Obtained:
+    """Return the metric for parts that need one."""
     if not any(part.needs_metric for part in parts):
         return Obtained(None)
-    return obtain_metric(request, given, trials)
+    return obtain_metric(request, given)
 
 
 def fit_few(request: SumRequest, given: GivenRows) -> SumFit:
@@ -344,7 +338,7 @@ def fit_many(request: SumRequest, given: GivenRows) -> SumFit:
         ranks = NormalScores.of(cast(Floats, some.X), some.weights)
         given, pairs = (mapped_rows(ranks.transform, each) for each in (given, pairs))
     rest, held_out = folds.hold_out_once(pairs, counted, rng)
-    obtained = learn_metric(parts, request.metric, rest, request.trials)
+    obtained = learn_metric(parts, request.metric, rest)
     pool = rest.draw(50_000, 1, rng)  # in which held-out rows have neighbours
     sample = pool.draw(sample_size(len(pairs.target)), 1, rng)
     places = pool_rows(sample, answer.targets(sample.target), False)
