@@ -81,12 +81,12 @@ def test_kernel_machines_learn_their_metric_from_some_rows(rows, monkeypatch):
     X, y = rows
     monkeypatch.setattr(kernel_predictor, "METRIC_ROWS", 200)
     model = CurvedKernelClassifier("metric", random_state=0).fit(X[:400], y[:400])
-    assert model.learner_.n_samples_learned_ == 200
+    assert model.learner_.n_samples_learned_ == pytest.approx(200, abs=4)  # classes by their shares
     model = CurvedKernelClassifier("metric", subsample=None, random_state=0).fit(X[:400], y[:400])
     assert model.learner_.n_samples_learned_ == 400
     monkeypatch.setattr(samples, "LEARN_FROM", 300)
     model = CurvedKernelClassifier("metric", learner=CurvedLMNN(), random_state=0)
-    assert model.fit(X[:400], y[:400]).learner_.n_samples_learned_ == 300
+    assert model.fit(X[:400], y[:400]).learner_.n_samples_learned_ == pytest.approx(300, abs=4)
 
 
 def test_a_callback_stops_between_samples(rows, small_samples):
