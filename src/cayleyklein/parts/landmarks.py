@@ -64,9 +64,9 @@ from cayleyklein.parts.places import TargetPlaces
 
 # Up to which all rows are one leaf. Of 6,000 rows leaves take longer, and have more log loss.
 EXACT_ROWS = 6000
-# Rows times the squared size of a leaf: 700 for 16,000 rows. With 1,000 a fit of 14,000 rows takes a
-# fifth more time, and log loss changes by -0.0008 (letter), 0.0001 (magic), -0.0003 and 0.0006 (two
-# generated tables); with 500 by 0.0021, 0.0020, 0.0012 and 0.0016, three draws each.
+# Rows times the squared size of a leaf: 700 for 16,000 rows. With 1,000 a fit of 14,000 rows takes
+# a fifth more time, and log loss changes by -0.0008 (letter), 0.0001 (magic), -0.0003 and 0.0006
+# (two generated tables); with 500 by 0.0021, 0.0020, 0.0012 and 0.0016, three draws each.
 LEAF_WORK = 8e9
 LEAST_LEAF, MOST_LEAF = 500, 1000  # rows of a leaf
 LEAST_LANDMARKS, MOST_LANDMARKS = 250, 500
