@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.learning.rows import GivenRows, place_order
+from cayleyklein.neighbors.euclidean import even_rows
 from cayleyklein.parts import distances, kernel, landmarks
 from cayleyklein.parts.distances import (
     ColumnDistance,
@@ -137,6 +138,27 @@ def test_many_points_choose_the_best_ridge_of_all():
     coefficients = found.views[0].coefficients
     np.testing.assert_allclose(coefficients, spectrum.coefficients(penalty), atol=1e-8)
     assert found.log_likelihood == pytest.approx(spectrum.log_likelihood(penalty).sum(), rel=1e-9)
+
+
+def test_a_part_of_very_many_points_chooses_the_ridge(monkeypatch):
+    monkeypatch.setattr(kernel, "RIDGE_PLACES", 160)
+    rng = np.random.default_rng(0)
+    n = 320
+    X = ball_rows(n, 2)
+    y = np.sin(4 * X)
+    y[::2] += 3 * rng.normal(size=(n // 2, 2))  # noise where places are asked, and nowhere else
+    points = points_of(X, y, np.ones(n))
+    found = fit_machine(MetricDistance(BALL_PLANE), points)
+    gram, (centred, _) = np.exp(-found.gamma * BALL_PLANE.pairwise(X)), points.centred()
+    some = even_rows(n, 160)
+    losses = {}
+    for penalty in kernel.RIDGES:
+        inverse = np.linalg.inv(gram[np.ix_(some, some)] + penalty * np.eye(160))
+        missed = inverse @ centred.targets[some] / np.diag(inverse)[:, None]
+        losses[penalty] = (missed**2).sum()
+    assert found.tuning.ridge == min(losses, key=losses.get)
+    a = np.linalg.solve(gram + found.tuning.ridge * np.eye(n), centred.targets)
+    np.testing.assert_allclose(found.views[0].coefficients, a, atol=1e-9)
 
 
 def test_slopes_are_derivatives():
