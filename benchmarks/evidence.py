@@ -61,8 +61,9 @@ RUNS = {
     "regression": "benchmarks/bench_regression.py --seeds 1",
     "kernels": "benchmarks/bench_kernels.py",
     "hard": "benchmarks/bench_hard.py",
-    "sizes": "benchmarks/bench_sizes.py --tables tables --models kernel boosting"
-    " --sizes 250 1000 4000 6000 16000 --figure docs/_static/sizes.svg",
+    "sizes": "benchmarks/bench_sizes.py --tables tables --mixed mixed"
+    " --sizes 250 1000 4000 6000 16000 --models kernel neighbours boosting forest catboost"
+    " --figure docs/_static/sizes.svg",
     "growth": "benchmarks/bench_growth.py --picture docs/_static/growth.svg",
     "curved-parts": "benchmarks/bench_curved_parts.py",
     "larger": "benchmarks/bench_classifiers.py keel --rows 4000 --splits 1 --sets banana"
