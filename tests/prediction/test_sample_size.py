@@ -15,7 +15,6 @@ from cayleyklein import (
     CurvedMLKR,
 )
 from cayleyklein.learning import lmnn, samples
-from cayleyklein.prediction import kernel_predictor
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def test_work_bounds_the_samples(rows, monkeypatch):
 
 def test_kernel_machines_learn_their_metric_from_some_rows(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(kernel_predictor, "METRIC_ROWS", 200)
+    monkeypatch.setattr(samples, "LEARN_FROM_BESIDE_OTHERS", 200)
     model = CurvedKernelClassifier("metric", random_state=0).fit(X[:400], y[:400])
     assert model.learner_.n_samples_learned_ == pytest.approx(200, abs=4)  # classes by their shares
     model = CurvedKernelClassifier("metric", subsample=None, random_state=0).fit(X[:400], y[:400])

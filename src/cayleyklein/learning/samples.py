@@ -10,6 +10,12 @@ from cayleyklein.learning import descent
 from cayleyklein.learning.rows import TrainingRows
 
 LEARN_FROM = 10_000  # rows that teach one metric by default: d² numbers need no more
+# Rows that teach a metric that is one part among others. A sample that grows to 32,000 rows while
+# held-out rows gain takes a half to twice more time; it changes log loss by 0.0015 at most on
+# letter, magic, two generated tables of up to 100,000 rows and one of 45,000 mixed ones, and R² by
+# 0.0002 on two of 40,000 numbers. Half lowers R² there by 0.0004 at most, and raises the log loss
+# of the mixed rows by 0.002; double changes log loss by 0.0012 at most.
+LEARN_FROM_BESIDE_OTHERS = 4000
 # Limits of memory: rows of a table that are read at most, and their entries, among which the sample
 # of a product grows.
 POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000

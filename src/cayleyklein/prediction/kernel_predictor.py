@@ -21,7 +21,7 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import refuse_huge
 from cayleyklein.columns import entrance, uses
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import folds
+from cayleyklein.learning import folds, samples
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
@@ -37,13 +37,6 @@ from cayleyklein.prediction import strangers, sums
 from cayleyklein.prediction.answers import AnyAnswer
 from cayleyklein.prediction.explain import shares_of_columns
 from cayleyklein.prediction.predicting import Predicting, refit_answers
-
-# Rows that teach the metric of many. A sample that grows to 32,000 rows while held-out rows gain
-# takes a half to twice more time; it changes log loss by 0.0015 at most on letter, magic, two
-# generated tables of up to 100,000 rows and one of 45,000 mixed ones, and R² by 0.0002 on two of
-# 40,000 numbers. Half lowers R² there by 0.0004 at most, and raises the log loss of the mixed rows
-# by 0.002; double changes log loss by 0.0012 at most.
-METRIC_ROWS = 4000
 
 
 class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
@@ -161,7 +154,7 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
         )
         metric = self._metric_request(seed, "product" if self.geometry == "auto" else self.geometry)
         if isinstance(self.subsample, str):
-            metric = replace(metric, subsample=METRIC_ROWS)
+            metric = replace(metric, subsample=samples.LEARN_FROM_BESIDE_OTHERS)
         if answer is None:
             answer = self._answer_for(given, n_places, seed)
         else:
