@@ -126,6 +126,9 @@ def test_neighbouring_numbers_have_an_edge_between_them():
 
 def test_many_classes_get_fewer_rounds():
     assert most_rounds(1, 5000) == 200
+    assert most_rounds(1, 6000) == 400
+    assert most_rounds(2, 20_000) == 800
+    assert most_rounds(4, 20_000) == 400
     assert most_rounds(1, 250) == 100
     assert most_rounds(20, 5000) == 50
     assert most_rounds(2, 350) == 50
