@@ -54,7 +54,9 @@ MODELS = {
     "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
     "forest": lambda: RandomForestClassifier(random_state=0),
     "lightgbm": peer("lightgbm", "LGBMClassifier", verbose=-1, random_state=0),
-    "catboost": peer("catboost", "CatBoostClassifier", verbose=0, random_state=0),
+    "catboost": peer(
+        "catboost", "CatBoostClassifier", verbose=0, random_state=0, allow_writing_files=False
+    ),
 }
 
 

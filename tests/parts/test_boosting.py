@@ -6,6 +6,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.rows import GivenRows
+from cayleyklein.parts import boosting as boosting_part
 from cayleyklein.parts.base import FitRows
 from cayleyklein.parts.boosting import NUMBERS_OF_ROUNDS, RulesPart, most_rounds
 from cayleyklein.parts.tree_arrays import MOST_BINS, Trees, bin_edges, check_trees
@@ -122,6 +123,21 @@ def test_neighbouring_numbers_have_an_edge_between_them():
     high = np.nextafter(low, 2.0)
     edges = bin_edges(np.array([low, high]), np.ones(2))
     assert np.searchsorted(edges, [low, high]).tolist() == [0, 1]
+
+
+def test_very_many_rows_are_drawn_by_class(monkeypatch):
+    monkeypatch.setattr(boosting_part, "MOST_ROWS", 60)
+    rng = np.random.default_rng(3)
+    rows = np.vstack([X, X[:1] + 9])
+    labels = np.append(np.minimum(LABELS, 1), 2)
+    found, _ = fitted(labels, rows, settings=12)
+    assert found.known.tolist() == [0, 1, 2]  # the only row of a class is there
+    order = rng.permutation(len(rows))
+    again, _ = fitted(labels[order], rows[order], settings=12)
+    np.testing.assert_array_equal(found.scores(Q), again.scores(Q))
+    monkeypatch.setattr(boosting_part, "MOST_ROWS", 10**6)
+    whole, _ = fitted(labels, rows, settings=12)
+    assert not np.array_equal(found.scores(Q), whole.scores(Q))
 
 
 def test_many_classes_get_fewer_rounds():
