@@ -23,7 +23,7 @@ def check(
     task: _console.TaskOption = "auto",
     model: Annotated[
         Literal["auto", "neighbors", "kernel"],
-        Option(help="What answers for the rows; auto is kernel up to 100,000 rows."),
+        Option(help="What answers for the rows; auto is kernel up to a million rows."),
     ] = "auto",
     drop: _console.DropOption = None,
     most: Annotated[int, Option("-n", "--most", min=1, help="Rows to print at most.")] = 20,

@@ -28,7 +28,7 @@ def fit(
     task: _console.TaskOption = "auto",
     model: Annotated[
         Literal["auto", "neighbors", "kernel"],
-        Option(help="What predicts; auto is kernel up to 100,000 rows."),
+        Option(help="What predicts; auto is kernel up to a million rows."),
     ] = "auto",
     geometry: Annotated[
         GeometryChoice, Option("-g", "--geometry", help="Geometry of the metric.")

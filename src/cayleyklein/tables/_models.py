@@ -134,7 +134,7 @@ class TablePredictor(estimators.SharedConstraints, estimators.TakesTables, Estim
         if not votes:
             del values["weights"]
         if model == "auto":
-            too_many = n > 100_000  # rows: kernel machines would take minutes
+            too_many = n > 1_000_000  # rows: kernel machines take minutes, and gigabytes
             votes = votes or (not asked and (values["n_neighbors"] != "auto" or too_many))
             model = "neighbors" if votes else "kernel"
         kind = self._kernel if model == "kernel" else self._neighbors
@@ -278,7 +278,7 @@ class TableClassifier(TablePredictor, ClassifierMixin, BaseEstimator):
     model : {"auto", "neighbors", "kernel"}, default="auto"
         What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
         :class:`cayleyklein.CurvedKernelClassifier`; "neighbors" takes neighbours alone. "auto"
-        takes the kernel up to 100,000 rows, unless `n_neighbors` or `weights` are given.
+        takes the kernel up to a million rows, unless `n_neighbors` or `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         "auto" learns "product", spheres and flat space, and keeps it unless plain neighbours do as
@@ -419,7 +419,7 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     model : {"auto", "neighbors", "kernel"}, default="auto"
         What predicts from the encoded rows: "kernel" adds kernel machines and neighbours, see
         :class:`cayleyklein.CurvedKernelRegressor`, which also gives standard deviations;
-        "neighbors" takes neighbours alone. "auto" takes the kernel up to 100,000 rows, unless
+        "neighbors" takes neighbours alone. "auto" takes the kernel up to a million rows, unless
         `n_neighbors` or `weights` are given.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
