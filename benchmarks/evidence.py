@@ -46,7 +46,8 @@ RUNS = {
     "diagrams": "benchmarks/bench_diagrams.py",
     "wide": "benchmarks/bench_wide.py --splits 1",
     "large": "benchmarks/bench_large.py million embeddings",
-    "dask": "benchmarks/bench_dask.py",
+    "dask": "benchmarks/bench_dask.py --models neighbours",
+    "dask-kernel": "benchmarks/bench_dask.py predict-large --models kernel",
     "explorer": "benchmarks/bench_explorer.py",
     "mds": "benchmarks/bench_mds.py",
     "svm": "benchmarks/bench_svm.py",
@@ -91,7 +92,7 @@ ASKED_FOR = {
 }
 """Measurements that run only where they are named, and the folder of tables that they need."""
 
-ALL_CORES = ("first", "large", "dask", "explorer", "kernels")
+ALL_CORES = ("first", "large", "dask", "dask-kernel", "explorer", "kernels")
 """Measurements with as many threads as a user would have; the others run in one, two at a time."""
 
 MEASURED = ("src", "benchmarks", "examples", "tests", "pyproject.toml")
@@ -119,7 +120,12 @@ QUICK = {
         "others",
         {"20,000 × 50": "1,000,000 × 50", "960 × 384": "48,000 × 384"},
     ),
-    "dask": Quick("benchmarks/bench_dask.py --rows 200000 --repeats 1", "smaller"),
+    "dask": Quick(
+        "benchmarks/bench_dask.py --rows 200000 --repeats 1 --models neighbours", "smaller"
+    ),
+    "dask-kernel": Quick(
+        "benchmarks/bench_dask.py predict-large --models kernel --rows 200000", "smaller"
+    ),
     "mds": Quick("benchmarks/bench_mds.py 500 1000", "smaller", {"1000 rows": "2000 rows"}),
     "svm": Quick("benchmarks/bench_svm.py --draws 1"),
     "meshes": Quick("benchmarks/bench_meshes.py --repeats 1"),
