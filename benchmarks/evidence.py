@@ -47,7 +47,7 @@ RUNS = {
     "wide": "benchmarks/bench_wide.py --splits 1",
     "large": "benchmarks/bench_large.py million embeddings",
     "dask": "benchmarks/bench_dask.py --models neighbours",
-    "dask-kernel": "benchmarks/bench_dask.py predict-large --models kernel",
+    "dask-kernel": "benchmarks/bench_dask.py predict-large --models kernel --rows 500000",
     "explorer": "benchmarks/bench_explorer.py",
     "mds": "benchmarks/bench_mds.py",
     "svm": "benchmarks/bench_svm.py",
