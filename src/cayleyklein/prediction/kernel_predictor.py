@@ -27,7 +27,7 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors import euclidean, search
 from cayleyklein.neighbors.search import SearchIndex
-from cayleyklein.parts import distances, kernel
+from cayleyklein.parts import distances, kernel, landmarks
 from cayleyklein.parts.base import AnyQueries, Part, TableRows, numbers_of
 from cayleyklein.parts.estimator import EstimatorPart
 from cayleyklein.parts.places import Places
@@ -170,9 +170,10 @@ class KernelPredictor(Predicting, EstimatorCard, BaseEstimator):
         )
         few = not isinstance(given.X, RowBlocks) and n_places <= folds.FOLDS_UP_TO
         modelled = replace(given, target=answer.modelled(given.target))
-        # many rows are matrix products of leaves, whose threads would wait for each other: with two
-        # 50,000 rows of 12 columns take 17 s, and with one 5 s
-        with few_threads(min(len(given.target), 1000), given.n_columns):
+        # threads would wait for each other at the small products of leaves: with two 50,000 rows of
+        # 12 columns take 17 s, and with one 5 s
+        _, at_once, _ = landmarks.sizes(n_places, request.n_landmarks)
+        with few_threads(at_once, given.n_columns):
             if few and isinstance(self.n_landmarks, str):
                 return sums.fit_few(request, modelled)
             return sums.fit_many(request, modelled)
